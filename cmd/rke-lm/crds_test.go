@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/config"
 	"github.com/rke-lm/rke-lm/internal/run"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -63,27 +65,16 @@ func definitions() []defined {
 // definition is a definition as YAML, with what wrangler does not read off a type.
 func definition(t *testing.T, d defined) string {
 	t.Helper()
-	made := assert.Value(d.ToCustomResourceDefinition())(t)
-	var whole apiextensionsv1.CustomResourceDefinition
-	raw, err := json.Marshal(made)
-	if err == nil {
-		err = json.Unmarshal(raw, &whole)
-	}
-	assert.NilError(t, err)
+	made := assert.Value(json.Marshal(assert.Value(d.ToCustomResourceDefinition())(t)))(t)
+	whole := decoded[apiextensionsv1.CustomResourceDefinition](t, string(made))
 	props := whole.Spec.Versions[0].Schema.OpenAPIV3Schema
 	props.Description = described(t)[d.kind.Name()][""]
 	(&describer{t, described(t)}).fields(props, d.kind)
 	constrain(props, d.GVK.Kind)
-	text, err := json.Marshal(whole)
-	var plain map[string]any
-	if err == nil {
-		err = json.Unmarshal(text, &plain)
-	}
+	plain := decoded[map[string]any](t, string(assert.Value(json.Marshal(whole))(t)))
 	delete(plain, "status")
 	delete(plain["metadata"].(map[string]any), "creationTimestamp")
-	out, failed := yaml.Marshal(plain)
-	assert.Must(t, err == nil && failed == nil, err, failed)
-	return string(out)
+	return string(assert.Value(yaml.Marshal(plain))(t))
 }
 
 // described are the comments of the types and their fields, by the names of both; "" for the
@@ -235,15 +226,8 @@ func set(props *apiextensionsv1.JSONSchemaProps, name string, change func(*apiex
 	props.Properties[name] = p
 }
 
-func values(list ...string) (out []apiextensionsv1.JSON) {
-	for _, v := range list {
-		raw, err := json.Marshal(v)
-		if err != nil {
-			panic(err) // it is a string
-		}
-		out = append(out, apiextensionsv1.JSON{Raw: raw})
-	}
-	return out
+func values(list ...string) []apiextensionsv1.JSON {
+	return lists.Map(list, func(v string) apiextensionsv1.JSON { return apiextensionsv1.JSON{Raw: strconv.AppendQuote(nil, v)} })
 }
 
 // optionProps are the migration options that migrate has.

@@ -5,7 +5,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -27,29 +26,30 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// TestRulesAreDocumented holds docs/rules.md to the tables of the rules.
-func TestRulesAreDocumented(t *testing.T) {
-	const file = "docs/rules.md"
-	is := readDoc(t, file)
-	should := between(t, is, "rules", ruleRows())
-	should = between(t, should, "refusals", refusalRows())
-	should = between(t, should, "live", liveRows())
-	should = between(t, should, "admission", admissionRows())
-	should = between(t, should, "changes", changeRows())
-	checkDoc(t, file, is, should)
-}
-
-// TestDocsListWhatTheGateStops holds the table of attacks in docs/review.md to the cases of the gate.
-func TestDocsListWhatTheGateStops(t *testing.T) {
-	const file = "docs/review.md"
-	is := readDoc(t, file)
-	checkDoc(t, file, is, between(t, is, "gate", gateRows(t)))
+// TestDocsHaveTheTablesOfTheCode holds sections of documents to tables of the code, and that of attacks to the cases of the gate.
+func TestDocsHaveTheTablesOfTheCode(t *testing.T) {
+	for file, sections := range map[string]map[string]string{
+		"docs/rules.md": {
+			"rules": ruleRows(), "refusals": refusalRows(), "live": liveRows(), "admission": acceptableRows(rollout.Rules()), "changes": acceptableRows(review.Rules()),
+		},
+		"docs/review.md":      {"gate": gateRows(t)},
+		"docs/background.md":  {"ranchers": rancherRows()},
+		"docs/permissions.md": verbRoles(),
+	} {
+		is := readDoc(t, file)
+		should := is
+		for section, text := range sections {
+			should = between(t, should, section, text)
+		}
+		checkDoc(t, file, is, should)
+	}
 }
 
 // gateRows has a row for what stops changes: how many cases of the gate it stops, and the first of them.
@@ -76,12 +76,6 @@ func gateRows(t *testing.T) string {
 		rows += fmt.Sprintf("| %s | %s | %s | %d |\n", cell(stopped[rules][0]), by, code, len(stopped[rules]))
 	}
 	return rows
-}
-
-func TestRanchersAreDocumented(t *testing.T) {
-	const file = "docs/background.md"
-	is := readDoc(t, file)
-	checkDoc(t, file, is, between(t, is, "ranchers", rancherRows()))
 }
 
 // rancherRows are the table of Ranchers.
@@ -127,10 +121,6 @@ func liveRows() string {
 	}
 	return b.String()
 }
-
-func admissionRows() string { return acceptableRows(rollout.Rules()) }
-
-func changeRows() string { return acceptableRows(review.Rules()) }
 
 func acceptableRows(rules []transform.Rule) string {
 	var b strings.Builder
@@ -188,8 +178,7 @@ func refusalRows() string {
 func TestRulesThatRefuseAreDocumentedAsTheyAre(t *testing.T) {
 	for _, r := range documentedRefusals {
 		got := runHere(t, "", "plan", "-o", "json", inputOf(t, r.golden))
-		var plans report.Plans
-		assert.NilError(t, json.Unmarshal([]byte(got.stdout), &plans))
+		plans := decoded[report.Plans](t, got.stdout)
 		assert.Truef(t, got.code == r.code && len(plans.Errors) != 0 && plans.Errors[0].Rule == r.rule, "%s: exit code %d and %+v; documented are %d and %s", r.golden, got.code, plans.Errors, r.code, r.rule)
 	}
 }
@@ -201,10 +190,7 @@ func TestDocsListEveryExitCode(t *testing.T) {
 		want = append(want, strconv.Itoa(code))
 	}
 	for what, pattern := range map[string]string{"table": `(?m)^\| (\d+) \|`, "sections": `(?m)^## (\d+): `} {
-		var got []string
-		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(doc, -1) {
-			got = append(got, m[1])
-		}
+		got := lists.Map(regexp.MustCompile(pattern).FindAllStringSubmatch(doc, -1), func(m []string) string { return m[1] })
 		assert.Truef(t, slices.Equal(got, want), "docs/exit-codes.md: the %s have the codes %v; there are %v", what, got, want)
 	}
 }
@@ -311,51 +297,32 @@ func plural(kind string) string {
 
 func TestDocsAreRightThatNoJSONFieldIsNull(t *testing.T) {
 	for _, verb := range []string{"plan", "explain"} {
-		got := runHere(t, "", verb, "-o", "json", "../../examples")
-		assert.Truef(t, got.code == exitcode.Done && !strings.Contains(got.stdout, "\": null"), "%s -o json: exit code %d, or a null in it", verb, got.code)
-	}
-}
-
-func TestDocsNameMakeTargetsThatExist(t *testing.T) {
-	targets := makeTargets(t)
-	for _, file := range documents(t) {
-		for _, code := range codeOf(readDoc(t, file)) {
-			m := regexp.MustCompile(`^(?:\$ )?make ([a-z0-9-]+)`).FindStringSubmatch(code)
-			assert.Truef(t, m == nil || slices.Contains(targets, m[1]), "%s: the Makefile has no target %s", file, code)
-		}
+		shows(t, exitcode.Done, verb+" -o json ../../examples", "!\": null")
 	}
 }
 
 // pathInCode is a path from the root of the repository on.
 var pathInCode = regexp.MustCompile(`(?:^|[\s"'(=])(?:\./)?((?:cmd|transform|internal|examples|docs|scripts|tools|\.ci)/[^\s"'),:;]*)`)
 
-func TestDocsNamePathsThatExist(t *testing.T) {
-	placeholder := regexp.MustCompile(`<[^>]*>`)
+func TestDocsNameTargetsPathsAndFlagsThatExist(t *testing.T) {
+	root, targets := newRoot(streams{}), makeTargets(t)
+	target, placeholder := regexp.MustCompile(`^(?:\$ )?make ([a-z0-9-]+)`), regexp.MustCompile(`<[^>]*>`)
 	for _, file := range documents(t) {
 		for _, code := range codeOf(readDoc(t, file)) {
+			m := target.FindStringSubmatch(code)
+			assert.Truef(t, m == nil || slices.Contains(targets, m[1]), "%s: the Makefile has no target %s", file, code)
 			for _, m := range pathInCode.FindAllStringSubmatch(code, -1) {
 				pattern := placeholder.ReplaceAllString(strings.TrimSuffix(m[1], "/..."), "*")
 				found, err := filepath.Glob(filepath.Join("../..", pattern))
 				assert.Truef(t, err == nil && len(found) != 0, "%s names %s, which does not exist", file, m[1])
 			}
-		}
-	}
-}
-
-func TestDocsNameFlagsThatExist(t *testing.T) {
-	root := newRoot(streams{})
-	for _, file := range documents(t) {
-		for _, code := range codeOf(readDoc(t, file)) {
 			command, isCommand := strings.CutPrefix(strings.TrimPrefix(code, "$ "), "rke-lm ")
 			if !isCommand {
 				continue
 			}
 			words := strings.Fields(command)
 			c, _, err := root.Find(words)
-			if err != nil {
-				t.Errorf("%s: %s: %v", file, code, err)
-				continue
-			}
+			assert.Mustf(t, err == nil, "%s: %s: %v", file, code, err)
 			for _, w := range words {
 				flag, _, _ := strings.Cut(w, "=")
 				name, isFlag := strings.CutPrefix(flag, "--")
@@ -411,12 +378,10 @@ func TestLinksLeadSomewhere(t *testing.T) {
 
 // anchors returns the names by which the headings of a document can be linked to.
 func anchors(doc string) []string {
-	var names []string
-	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(doc, -1) {
+	return lists.Map(regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(doc, -1), func(m []string) string {
 		name := regexp.MustCompile(`[^\pL\pN _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
-		names = append(names, strings.ReplaceAll(name, " ", "-"))
-	}
-	return names
+		return strings.ReplaceAll(name, " ", "-")
+	})
 }
 
 // codeOf returns the code spans of a document and the lines of its fenced blocks.

@@ -14,6 +14,7 @@ import (
 	udiff "github.com/aymanbagabas/go-udiff"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 const updateDocs = "go test ./cmd/rke-lm -run 'TestReadme|TestRules|TestDocs' -update"
@@ -76,9 +77,5 @@ func checkDoc(t *testing.T, file, is, should string) {
 // makeTargets lists the targets of the Makefile.
 func makeTargets(t *testing.T) []string {
 	t.Helper()
-	var targets []string
-	for _, m := range regexp.MustCompile(`(?m)^([a-z0-9-]+):`).FindAllStringSubmatch(readDoc(t, "Makefile"), -1) {
-		targets = append(targets, m[1])
-	}
-	return targets
+	return lists.Map(regexp.MustCompile(`(?m)^([a-z0-9-]+):`).FindAllStringSubmatch(readDoc(t, "Makefile"), -1), func(m []string) string { return m[1] })
 }

@@ -18,7 +18,6 @@ import (
 	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
@@ -141,7 +140,7 @@ func replaySessions(t *testing.T, g guide, s *terminal) {
 	folder := t.TempDir()
 	assert.NilError(t, os.CopyFS(filepath.Join(folder, "examples"), os.DirFS("../../examples")))
 	for name, golden := range g.inputs {
-		s.copy(inputOf(t, golden), filepath.Join(folder, name))
+		putFile(s.t, filepath.Join(folder, name), textOf(s.t, inputOf(t, golden)))
 	}
 	t.Chdir(folder)
 	if g.object != "" {
@@ -173,7 +172,9 @@ func (s *terminal) replay(session string) string {
 			command, tail, cut := strings.Cut(command, " | tail -n ")
 			shown := s.execute(strings.Fields(command))
 			if cut {
-				shown = endOf(shown, tail)
+				lines := slices.Collect(strings.Lines(shown))
+				n := assert.Value(strconv.Atoi(strings.TrimSpace(tail)))(s.t)
+				shown = strings.Join(lines[max(0, len(lines)-n):], "")
 			}
 			out.WriteString(line + shown)
 			s.commands++
@@ -182,23 +183,16 @@ func (s *terminal) replay(session string) string {
 	return out.String()
 }
 
-func endOf(text, count string) string {
-	lines := slices.Collect(strings.Lines(text))
-	n, _ := strconv.Atoi(strings.TrimSpace(count))
-	return strings.Join(lines[max(0, len(lines)-n):], "")
-}
-
 // execute returns what a command shows on a terminal.
 func (s *terminal) execute(words []string) string {
 	switch {
 	case words[0] == "rke-lm":
 		return s.rkeLM(words[1:])
 	case words[0] == "cp" && len(words) == 3:
-		s.copy(words[1], words[2])
+		putFile(s.t, words[2], textOf(s.t, words[1]))
 		return ""
 	case words[0] == "git":
-		c := exec.Command("git", append([]string{"-c", "user.name=you", "-c", "user.email=you@example.com"}, words[1:]...)...)
-		out, _ := c.CombinedOutput()
+		out, _ := exec.Command("git", append([]string{"-c", "user.name=you", "-c", "user.email=you@example.com"}, words[1:]...)...).CombinedOutput()
 		return string(out)
 	case s.world != nil && slices.Equal(words[:len(words)-1], []string{"kubectl", "replace", "-f"}):
 		s.upload(words[3])
@@ -239,40 +233,17 @@ func (s *terminal) rkeLM(words []string) string {
 	return shown
 }
 
-func (s *terminal) copy(from, to string) {
-	text, err := os.ReadFile(from)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(to), 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(to, text, 0o644)
-	}
-	assert.NilError(s.t, err)
-}
-
 // download writes the object of the cluster as a repository has it: without a status.
 func (s *terminal) download(file string) {
-	var object map[string]any
-	err := yaml.Unmarshal([]byte(s.world.Rancher.Object(s.world.Path)), &object)
-	if err == nil {
-		delete(object, "status")
-		object["metadata"] = map[string]any{"name": "orchard", "namespace": "fleet-default"}
-		var text []byte
-		if text, err = yaml.Marshal(object); err == nil {
-			err = os.WriteFile(file, text, 0o644)
-		}
-	}
-	assert.NilError(s.t, err)
+	object := parsedYAML(s.t, s.world.Rancher.Object(s.world.Path))
+	delete(object, "status")
+	object["metadata"] = map[string]any{"name": "orchard", "namespace": "fleet-default"}
+	putFile(s.t, file, marshalled(s.t, object))
 }
 
 // upload does what Fleet or Argo CD do with the file.
 func (s *terminal) upload(file string) {
-	text, err := os.ReadFile(file)
-	var object map[string]any
-	if err == nil {
-		err = yaml.Unmarshal(text, &object)
-	}
-	assert.NilError(s.t, err)
+	object := parsedYAML(s.t, textOf(s.t, file))
 	s.world.Rancher.Edit(s.world.Path, func(o map[string]any) { o["spec"] = object["spec"] })
 	s.world.Follow()
 }
@@ -318,7 +289,7 @@ func (s *terminal) furnish() {
 	for to, from := range map[string]string{"examples": examples, "clusters": filepath.Join(examples, "gitops/clusters")} {
 		assert.NilError(s.t, os.CopyFS(to, os.DirFS(from)))
 	}
-	s.copy(wrong, "clusters/ridge.yaml")
+	putFile(s.t, "clusters/ridge.yaml", textOf(s.t, wrong))
 	for file, component := range map[string]string{"kcm.conf": "kube-controller-manager", "ccm.conf": "cloud-controller-manager"} {
 		putFile(s.t, file, s.rkeLM([]string{"leader-migration-config", "--component", component, "--kubernetes-version", "v1.26", "--ccm-version", "v1.28.1"}))
 	}
