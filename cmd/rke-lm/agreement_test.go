@@ -15,7 +15,9 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
@@ -121,13 +123,6 @@ func plansIn(t *testing.T, d transform.Format, target transform.Target) []*plan.
 	return append(plans, p)
 }
 
-// waitsFor is what migrate waits for after a stage.
-func waitsFor(t *testing.T, d transform.Format, p *plan.Plan, stage string) stages.Check {
-	t.Helper()
-	l := assert.Value(transition.Planner{Format: d, Target: p.Target}.Forward(p, stage, &observed.Observation{}))(t)
-	return l.Check
-}
-
 // Whatever a cluster shows, verify --stage stops where migrate waits, and for the same reason.
 func TestVerifyAndMigrateGiveOneAnswer(t *testing.T) {
 	var dumps []*observed.Observation
@@ -139,29 +134,47 @@ func TestVerifyAndMigrateGiveOneAnswer(t *testing.T) {
 		dumps = append(dumps, w.observed())
 	}
 	for _, d := range formats() {
-		p := planIn(t, d, transform.Target{EndState: transform.EndStateExternal})
-		for _, stage := range stagesOf(p) {
-			held, wanted := 0, waitsFor(t, d, p, stage)
-			for _, o := range dumps {
-				v := check.Evaluate(o, check.Choice{Check: stages.After(stage, transform.Target{})}) // as the flag --stage has it
-				waits := check.Evaluate(o, check.Choice{Check: wanted}).Unmet()
-				stops := slices.ContainsFunc(v.Findings, transform.Finding.Stops)
-				assert.Truef(t, stops == (len(waits) > 0) && slices.Equal(rulesOf(v.Unmet()), rulesOf(waits)), "%s after %s: verify stops for %v, migrate for %v", d.Name, stage, rulesOf(v.Unmet()), rulesOf(waits))
-				if v.OK() {
-					held++
-				}
-			}
-			assert.Truef(t, held != 0 && held != len(dumps), "%s: %s holds for %d of %d clusters", d.Name, stage, held, len(dumps))
+		agree(t, d, planIn(t, d, transform.Target{EndState: transform.EndStateExternal}), dumps)
+	}
+}
+
+// The same holds on a cluster that never had a manager to migrate from.
+func TestVerifyAndMigrateGiveOneAnswerPast126(t *testing.T) {
+	var dumps []*observed.Observation
+	for _, w := range worlds() {
+		if o := w.observed(); !strings.Contains(w.kube+w.cloud, "flag") { // or else it takes part in a migration
+			o.Version = "v1.33.3+rke2r1"
+			dumps = append(dumps, o)
 		}
+	}
+	d := rke2.Format()
+	agree(t, d, assert.Value(plan.Build(d, openGolden(t, d, "rke2-past-126-names-only-pools-override", transform.Target{}).Documents(), transform.Target{}))(t), dumps)
+}
+
+// agree requires that verify --stage stops after each stage of a plan where migrate waits, and for the same reason.
+func agree(t *testing.T, d transform.Format, p *plan.Plan, dumps []*observed.Observation) {
+	t.Helper()
+	for _, stage := range stagesOf(p) {
+		held, l := 0, assert.Value(transition.Planner{Format: d, Target: p.Target}.Forward(p, stage, &observed.Observation{}))(t)
+		asked := check.Choice{Check: stages.After(stage, transform.Target{})} // as the flag --stage has it
+		if !p.Target.Situation.HasInTreeProvider() {
+			asked.Late = stages.Late(stage)
+		}
+		for _, o := range dumps {
+			v := check.Evaluate(o, asked)
+			waits := check.Evaluate(o, check.Choice{Check: l.Check}).Unmet()
+			stops := slices.ContainsFunc(v.Findings, transform.Finding.Stops)
+			assert.Truef(t, stops == (len(waits) > 0) && slices.Equal(rulesOf(v.Unmet()), rulesOf(waits)), "%s after %s: verify stops for %v, migrate for %v", d.Name, stage, rulesOf(v.Unmet()), rulesOf(waits))
+			if v.OK() {
+				held++
+			}
+		}
+		assert.Truef(t, held != 0 && held != len(dumps), "%s: %s holds for %d of %d clusters", d.Name, stage, held, len(dumps))
 	}
 }
 
 func stagesOf(p *plan.Plan) []string {
-	var names []string
-	for _, s := range p.Steps {
-		names = append(names, s.Stage.Name)
-	}
-	return names
+	return lists.Map(p.Steps, func(s plan.Step) string { return s.Stage.Name })
 }
 
 // migrationStages are the stages of a cluster with an in-tree provider.
@@ -171,36 +184,8 @@ func migrationStages() []string {
 	})
 }
 
-// The same holds on a cluster that never had a manager to migrate from.
-func TestVerifyAndMigrateGiveOneAnswerPast126(t *testing.T) {
-	d := rke2.Format()
-	target := transform.Target{}
-	p := assert.Value(plan.Build(d, openGolden(t, d, "rke2-past-126-names-only-pools-override", target).Documents(), target))(t)
-	for _, stage := range stagesOf(p) {
-		met, wanted := 0, waitsFor(t, d, p, stage)
-		for _, w := range worlds() {
-			o := w.observed()
-			o.Version = "v1.33.3+rke2r1"
-			if strings.Contains(w.kube+w.cloud, "flag") {
-				continue // it takes part in a migration
-			}
-			asked := check.Evaluate(o, check.Choice{Check: stages.After(stage, transform.Target{}), Late: stages.Late(stage)})
-			waits := check.Evaluate(o, check.Choice{Check: wanted}).Unmet()
-			assert.Truef(t, slices.Equal(rulesOf(asked.Unmet()), rulesOf(waits)), "%s, %+v: verify finds %v, migrate waits for %v", stage, w, rulesOf(asked.Unmet()), rulesOf(waits))
-			if len(waits) == 0 {
-				met++
-			}
-		}
-		assert.Truef(t, met != 0, "no cluster is in order for %s", stage)
-	}
-}
-
 func rulesOf(list []transform.Finding) []string {
-	var ids []string
-	for _, f := range list {
-		ids = append(ids, f.Rule)
-	}
-	return ids
+	return lists.Map(list, func(f transform.Finding) string { return f.Rule })
 }
 
 // A cluster as it is after each stage, and the stages for which it is in order.
@@ -236,17 +221,6 @@ func TestAClusterIsInOrderForTheStagesThatItShows(t *testing.T) {
 		}
 		assert.EqualSlices(t, got, c.want, c.name)
 	}
-}
-
-// said is who may hold the migration lease, as a runbook says it: whom the sentence names.
-func said(sentence string) []string {
-	var names []string
-	for name, component := range map[string]string{"kube": leadermigration.Manager, "cloud": leadermigration.CloudManager} {
-		if strings.Contains(sentence, component) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // leaseSentences are what the commands of a runbook say of the migration lease.
@@ -307,7 +281,7 @@ func runbookNamesHolders(t *testing.T, d transform.Format, p *plan.Plan) {
 				}
 				v := check.Evaluate(w.observed(), check.Choice{Check: promised.check})
 				wrong := slices.Contains(rulesOf(v.Unmet()), "lease-wrong-holder")
-				named := slices.Contains(said(promised.sentence), w.holder)
+				named := strings.Contains(promised.sentence, map[string]string{"kube": leadermigration.Manager, "cloud": leadermigration.CloudManager}[w.holder])
 				assert.Truef(t, named != wrong, "%s, %s: %q; verify and migrate find %v\n%s", d.Name, promised.stage, promised.sentence, rulesOf(v.Unmet()), w)
 			}
 		}
@@ -328,13 +302,8 @@ func runbookNamesHolders(t *testing.T, d transform.Format, p *plan.Plan) {
 func TestVerifyChecksTheStagesThatWerePlanned(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dump.yaml")
 	assert.NilError(t, observe.WriteDump(file, world{"external", "aws+flag", "cloud", true}.observed()))
-	verify := func(more ...string) ran {
-		return runHere(t, "", append([]string{"verify", "--from", file, "--stage", stages.DisableLeaderMigration}, more...)...)
-	}
-	r := verify()
-	assert.Truef(t, r.code == 1 && strings.Contains(r.stdout, "stage-not-reached"), "the flag should be gone: %d\n%s%s", r.code, r.stdout, r.stderr)
-	r = verify("--keep-leader-migration")
-	assert.Truef(t, r.code == 0, "the flag was kept: %d\n%s%s", r.code, r.stdout, r.stderr)
-	r = verify("--keep-leader-migration", "--no-leader-migration")
-	assert.Truef(t, r.code == 2 && strings.Contains(r.stderr, "mutually exclusive"), "both: %d\n%s", r.code, r.stderr)
+	verify := "verify --stage disable-leader-migration --from " + file
+	shows(t, exitcode.Found, verify, "stage-not-reached")
+	shows(t, exitcode.Done, verify+" --keep-leader-migration")
+	shows(t, exitcode.Input, verify+" --keep-leader-migration --no-leader-migration", "mutually exclusive")
 }

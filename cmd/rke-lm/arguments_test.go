@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
@@ -22,6 +22,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 const engineFile = `cluster_name: curlew
@@ -45,9 +46,7 @@ func following(t *testing.T, length, after time.Duration, do func(), args ...str
 	go func() { kube.Pause(context.Background(), after); do(); close(done) }()
 	r := runHere(t, "", append([]string{"leaders", "--for", length.String(), "-o", "json"}, args...)...)
 	<-done
-	var o report.Ownership
-	err := json.Unmarshal([]byte(r.stdout), &o)
-	assert.Mustf(t, err == nil, "%v: exit %d %s", err, r.code, r.stderr)
+	o := decoded[report.Ownership](t, r.stdout)
 	return o, r
 }
 
@@ -59,10 +58,7 @@ func TestOwnersTakesTheArgumentsOfAManagerWithoutAPodFromItsFile(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 		file := filepath.Join(t.TempDir(), "cluster.yml")
-		write := func(text string) {
-			err := os.WriteFile(file, []byte(text), 0o600)
-			assert.True(t, err == nil, err)
-		}
+		write := func(text string) { assert.NilError(t, os.WriteFile(file, []byte(text), 0o600)) }
 		write(engineFile)
 		o, r := following(t, 4*time.Second, 0, func() {}, "--kubeconfig", config, "--arguments-from", file)
 		assert.Truef(t, o.Seconds["1"] == 4 && len(o.Arguments) == 1 && o.Arguments[0] == (report.Arguments{Component: "kube-controller-manager", From: file}), "%+v\n%s", o, r.stderr)
@@ -84,45 +80,36 @@ func TestOwnersTakesTheArgumentsOfAManagerWithoutAPodFromItsFile(t *testing.T) {
 }
 
 func TestFilesThatHoldNoOneClusterOfRKEAreRefused(t *testing.T) {
-	folder := t.TempDir()
-	for name, text := range map[string]string{
+	here(t, map[string]string{
 		"none.yml": "kind: ConfigMap\n", "two.yml": engineFile + "---\n" + engineFile, "broken.yml": "{", "wrong.yml": strings.Replace(engineFile, "nodes: [", "nodes: [7, ", 1),
-	} {
-		file := filepath.Join(folder, name)
-		putFile(t, file, text)
-		r := runHere(t, "", "leaders", "--arguments-from", file)
-		assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, name), "%s: exit %d %s", name, r.code, r.stderr)
+	})
+	for _, file := range []string{"none.yml", "two.yml", "broken.yml", "wrong.yml", "absent.yml"} {
+		shows(t, exitcode.Input, "leaders --arguments-from "+file, file)
 	}
-	r := runHere(t, "", "leaders", "--arguments-from", filepath.Join(folder, "absent.yml"))
-	assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, "absent.yml"), "exit %d %s", r.code, r.stderr)
 }
 
 // managingRKE1 is a Rancher with an RKE1 cluster, whose kube-controller-managers are no pods.
 func managingRKE1(t *testing.T) (*ranchertest.Server, *apitest.Server, []string) {
 	t.Helper()
-	r, flags := managing(t)
+	r, to := managing(t)
 	downstream := apitest.Start(t)
 	downstream.Fill(5)
 	docked(downstream)
 	r.Do(func() { r.Downstream[curlewID] = downstream })
-	return r, downstream, flags
+	return r, downstream, strings.Fields("--cluster " + curlewID + to)
 }
 
 // Rancher's object shows what all machines had at one time, and what it brings them to.
 func TestOwnersTakesTheArgumentsOfARancherClusterFromItsObject(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, downstream, flags := managingRKE1(t)
+		r, downstream, at := managingRKE1(t)
 		applied := func(o map[string]any) {
-			text, _ := json.Marshal(o["spec"])
-			var copied any
-			_ = json.Unmarshal(text, &copied)
-			o["status"] = map[string]any{"appliedSpec": copied}
+			o["status"] = map[string]any{"appliedSpec": runtime.DeepCopyJSON(o["spec"].(map[string]any))}
 		}
 		engine := func(o map[string]any) map[string]any {
 			return o["spec"].(map[string]any)["rancherKubernetesEngineConfig"].(map[string]any)
 		}
-		at := append([]string{"--cluster", curlewID}, flags...)
 		r.Edit(curlewPath, func(o map[string]any) { delete(o, "status") })
 		if o, out := following(t, 3*time.Second, 0, func() {}, at...); o.Seconds["unknown"] != 3 {
 			t.Errorf("nothing was applied yet: %+v\n%s", o, out.stderr)
@@ -140,10 +127,7 @@ func TestOwnersTakesTheArgumentsOfARancherClusterFromItsObject(t *testing.T) {
 			r.Edit(curlewPath, applied)
 			downstream.Do(func() { downstream.Renews["cloud-provider-extraction-migration"] = false })
 		}, at...)
-		var from []string
-		for _, a := range o.Arguments {
-			from = append(from, a.From)
-		}
+		from := lists.Map(o.Arguments, func(a report.Arguments) string { return a.From })
 		assert.Truef(t, o.Seconds["unknown"] <= 0 && o.Seconds["1"] >= 19 && o.Seconds["1"] <= 38 && slices.Contains(from, "status.appliedSpec of c-x7k2p (curlew)") && slices.Contains(from, "spec of c-x7k2p (curlew)"), "%+v\n%s", o, out.stderr)
 	})
 }
@@ -153,9 +137,9 @@ func TestOwnersTakesTheArgumentsOfARancherClusterFromItsObject(t *testing.T) {
 func TestArgumentsThatCannotBeReadAnyMoreAreUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, _, flags := managingRKE1(t)
+		r, _, at := managingRKE1(t)
 		r.Edit(curlewPath, func(o map[string]any) { o["status"] = map[string]any{"appliedSpec": o["spec"]} })
-		o, out := following(t, 30*time.Second, 10*time.Second, func() { r.Remove(curlewPath) }, append([]string{"--cluster", curlewID}, flags...)...)
+		o, out := following(t, 30*time.Second, 10*time.Second, func() { r.Remove(curlewPath) }, at...)
 		assert.Truef(t, o.Seconds["0"] <= 0 && o.Seconds["1"] <= 13 && out.code != exitcode.Done, "exit %d, %+v\n%s", out.code, o, out.stderr)
 	})
 }

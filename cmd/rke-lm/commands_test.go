@@ -24,6 +24,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -208,39 +209,28 @@ func (m *machine) calls(t *testing.T, folder, script string) (calls [][]string, 
 
 func (m *machine) entries(t *testing.T) []string {
 	t.Helper()
-	found := map[string]bool{}
-	list, err := os.ReadDir(m.folder)
-	for _, e := range list {
-		found[e.Name()] = true
-	}
-	assert.NilError(t, err)
-	return slices.Sorted(maps.Keys(found))
+	return lists.Map(assert.Value(os.ReadDir(m.folder))(t), os.DirEntry.Name)
 }
 
 // TestNamesThatKubernetesRefusesAreRefused: they would get into commands, titles and
 // the names of files.
 func TestNamesThatKubernetesRefusesAreRefused(t *testing.T) {
-	const (
-		rancher  = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata:\n  name: %s\n  namespace: %s\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n  rkeConfig:\n    machineGlobalConfig:\n      cloud-provider-name: aws\n      cloud-provider-config: %s\n    machinePools:\n    - {name: a, controlPlaneRole: true, etcdRole: true, workerRole: true, quantity: 1}\n"
-		wrapped  = "apiVersion: management.cattle.io/v3\nkind: Cluster\nmetadata:\n  name: %s\nspec:\n  rancherKubernetesEngineConfig:\n    kubernetesVersion: v1.26.15-rancher1-1\n    cloudProvider: {name: aws}\n    services: {kubeController: {}}\n"
-		workload = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: %s\n  namespace: %s\nspec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers:\n      - name: kube-controller-manager\n        image: registry.k8s.io/kube-controller-manager:v1.26.15\n        command: [kube-controller-manager, --cloud-provider=aws, --leader-elect=true]\n"
-	)
-	for _, c := range []struct{ text, at string }{
-		{fmt.Sprintf(rancher, `"x$(touch pwned)"`, "fleet-default", "secret://fleet-default:aws"), ":4: metadata.name: not a name that Kubernetes accepts"},
-		{fmt.Sprintf(rancher, `"x\r# done"`, "fleet-default", "secret://fleet-default:aws"), ":4: metadata.name: not a name that Kubernetes accepts"},
-		{fmt.Sprintf(rancher, "plover", `"fleet-default; touch pwned"`, "secret://fleet-default:aws"), ":5: metadata.namespace: not a namespace that Kubernetes accepts"},
-		{fmt.Sprintf(rancher, "plover", "fleet-default", `"secret://fleet-default:aws$(touch pwned)"`), ":11: spec.rkeConfig.machineGlobalConfig.cloud-provider-config: it refers to a Secret"},
-		{fmt.Sprintf(rancher, "plover", "fleet-default", `"secret://-n x:aws"`), ":11: spec.rkeConfig.machineGlobalConfig.cloud-provider-config: it refers to a Secret"},
-		{fmt.Sprintf(wrapped, `"c-$(touch pwned)"`), ":4: metadata.name: not a name that Kubernetes accepts"},
-		{fmt.Sprintf(workload, `"kcm$(touch pwned)"`, "kube-system"), ":4: metadata.name: not a name that Kubernetes accepts"},
-		{fmt.Sprintf(workload, "kcm", `"kube-system; touch pwned #"`), ":5: metadata.namespace: not a namespace that Kubernetes accepts"},
+	rancher := small("plover") + "      cloud-provider-config: CONFIG\n"
+	const engine = "apiVersion: management.cattle.io/v3\nkind: Cluster\nmetadata: {name: plover}\nspec:\n  rancherKubernetesEngineConfig: {kubernetesVersion: v1.26.15-rancher1-1, cloudProvider: {name: aws}, services: {kubeController: {}}}\n"
+	const name, namespace, secret = ":3: metadata.name: not a name that Kubernetes accepts", ":3: metadata.namespace: not a namespace that Kubernetes accepts", ":9: spec.rkeConfig.machineGlobalConfig.cloud-provider-config: it refers to a Secret"
+	for _, c := range []struct{ text, old, with, at string }{
+		{rancher, "plover", `"x$(touch pwned)"`, name},
+		{rancher, "plover", `"x\r# done"`, name},
+		{rancher, "fleet-default", `"fleet-default; touch pwned"`, namespace},
+		{rancher, "CONFIG", `"secret://fleet-default:aws$(touch pwned)"`, secret},
+		{rancher, "CONFIG", `"secret://-n x:aws"`, secret},
+		{engine, "plover", `"c-$(touch pwned)"`, name},
+		{podOfManager, "name: kube-controller-manager, ", `name: "kcm$(touch pwned)", `, name},
+		{podOfManager, "kube-system", `"kube-system; touch pwned #"`, namespace},
 	} {
-		file := filepath.Join(t.TempDir(), "c.yaml")
-		putFile(t, file, c.text)
-		for _, verb := range [][]string{{"plan"}, {"lint"}, {"apply", "--next"}} {
-			r := runHere(t, "", append(verb, file)...)
-			all := r.stdout + r.stderr
-			assert.Truef(t, r.code == exitcode.Input && strings.Contains(all, "c.yaml"+c.at), "%s of\n%sends with %d: %s", verb, c.text, r.code, all)
+		here(t, map[string]string{"c.yaml": strings.Replace(c.text, c.old, c.with, 1)})
+		for _, verb := range []string{"plan", "lint", "apply --next"} {
+			shows(t, exitcode.Input, verb+" c.yaml", "c.yaml"+c.at)
 		}
 	}
 }

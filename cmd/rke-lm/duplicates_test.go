@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -53,32 +52,27 @@ func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
 		{"by manifests of two clusters", map[string]string{"eu/kcm.yaml": twinOfManager, "us/kcm.yaml": twinOfManager}, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			for name, text := range c.files {
-				assert.NilError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-				putFile(t, name, text)
-			}
+			here(t, c.files)
 			for _, verb := range []string{"plan", "lint", "lint --fix", "apply --next --dry-run --manual-done grant-migration-lease", "apply --next --manual-done grant-migration-lease"} {
-				r := runHere(t, "", append(strings.Fields(verb), ".")...)
-				all := r.stdout + r.stderr
-				named := strings.Contains(all, "is described in")
-				switch refused := c.both != "" && !c.warns; {
-				case refused && r.code != exitcode.Found, !refused && r.code != exitcode.Done:
-					t.Errorf("%s exits %d:\n%s", verb, r.code, all)
-				case named != (c.both != ""), !strings.HasPrefix(verb, "lint") && !strings.Contains(all, c.both):
-					t.Errorf("%s does not name both places as it is to:\n%s", verb, all)
-				case c.warns && strings.HasPrefix(verb, "lint") && !strings.Contains(all, "warning duplicate-cluster"):
-					t.Errorf("%s does not warn:\n%s", verb, all)
+				code, want, linted := exitcode.Done, []string{"!is described in"}, strings.HasPrefix(verb, "lint")
+				if c.both != "" && !c.warns {
+					code = exitcode.Found
 				}
+				switch {
+				case c.both != "" && !linted:
+					want = []string{"is described in", c.both} // both places
+				case c.warns:
+					want = []string{"is described in", "warning duplicate-cluster"}
+				case c.both != "":
+					want = []string{"is described in"}
+				}
+				shows(t, code, verb+" .", want...)
 			}
 			for name, text := range c.files {
-				got, err := os.ReadFile(name)
-				assert.Truef(t, c.both == "" || c.warns || err == nil && string(got) == text, "%s was written: %v", name, err)
+				assert.Truef(t, c.both == "" || c.warns || textOf(t, name) == text, "%s was written", name)
 			}
-			for _, verb := range []string{"plan", "lint"} {
-				r := runHere(t, "", append(strings.Fields(verb), "--accept", "duplicate-cluster", ".")...)
-				assert.Truef(t, r.code == exitcode.Done, "%s with the acceptance exits %d:\n%s", verb, r.code, r.stderr)
-			}
+			shows(t, exitcode.Done, "plan --accept duplicate-cluster .")
+			shows(t, exitcode.Done, "lint --accept duplicate-cluster .")
 		})
 	}
 }
@@ -86,41 +80,28 @@ func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
 func TestAClusterThatAStreamDescribesTwiceIsRefused(t *testing.T) {
 	for _, verb := range []string{"plan", "lint", "apply --next"} {
 		r := runHere(t, small("ibis")+"---\n"+small("heron")+"---\n"+small("ibis"), append(strings.Fields(verb), "-")...)
-		all := r.stdout + r.stderr
-		for _, both := range []string{"is described in <stdin>:1 as well", "is described in <stdin>:19 as well"} {
-			assert.Truef(t, r.code == exitcode.Found && strings.Contains(all, both), "%s exits %d without %q:\n%s", verb, r.code, both, all)
-		}
+		r.shows(t, verb, exitcode.Found, "is described in <stdin>:1 as well", "is described in <stdin>:19 as well")
 		assert.Truef(t, !strings.HasPrefix(verb, "apply") || r.stdout == "", "%s writes:\n%s", verb, r.stdout)
 	}
 }
 
 func TestAClusterOfAStreamThatAFileDescribesAsWellIsNamed(t *testing.T) {
-	t.Chdir(t.TempDir())
-	putFile(t, "a.yaml", small("ibis"))
-	r := runHere(t, small("ibis"), "lint", "a.yaml", "-")
-	for _, both := range []string{"is described in <stdin>:1 as well", "is described in a.yaml:1 as well"} {
-		assert.Contains(t, r.stdout, both, r.code, r.stderr)
-	}
+	here(t, map[string]string{"a.yaml": small("ibis")})
+	runHere(t, small("ibis"), "lint", "a.yaml", "-").shows(t, "lint", exitcode.Done, "is described in <stdin>:1 as well", "is described in a.yaml:1 as well")
 }
 
 // The guide keeps plans in the repository: they are copies of its clusters.
 func TestFilesOfASavedPlanAreNoClustersOfTheirOwnUnlessTheyChanged(t *testing.T) {
-	t.Chdir(t.TempDir())
-	putFile(t, "a.yaml", small("ibis"))
-	r := runHere(t, "", "plan", "--out", "plans", "a.yaml")
-	assert.Must(t, r.code == exitcode.Done, r.stderr)
-	start := "plans/fleet-default/ibis/00-start.yaml"
-	before := textOf(t, start)
+	const start = "plans/fleet-default/ibis/00-start.yaml"
+	here(t, map[string]string{"a.yaml": small("ibis")})
+	shows(t, exitcode.Done, "plan --out plans a.yaml")
 	for _, verb := range []string{"plan", "lint", "apply --next --dry-run", "explain"} {
-		r := runHere(t, "", append(strings.Fields(verb), ".")...)
-		all := r.stdout + r.stderr
-		assert.Truef(t, r.code == exitcode.Done && strings.Count(all, "files of saved plans are not read, such as "+start) == 1 && !strings.Contains(all, "form-not-read") && !strings.Contains(all, "described in"), "%s exits %d:\n%s", verb, r.code, all)
+		r := shows(t, exitcode.Done, verb+" .", "!form-not-read", "!described in")
+		assert.Equal(t, strings.Count(r.stdout+r.stderr, "files of saved plans are not read, such as "+start), 1, verb, r.stdout, r.stderr)
 	}
-	r = runHere(t, "", "lint", start)
-	assert.Truef(t, r.code == exitcode.Done && !strings.Contains(r.stderr, "are not read"), "a file that is named is not read: %d\n%s", r.code, r.stderr)
-	putFile(t, start, before+"# edited\n")
-	r = runHere(t, "", "lint", ".")
-	assert.Truef(t, strings.Contains(r.stdout, "is described in "+start+":1 as well"), "a file that is not as the plan lists it is not read: %d\n%s%s", r.code, r.stdout, r.stderr)
+	shows(t, exitcode.Done, "lint "+start, "!are not read") // it is named
+	putFile(t, start, textOf(t, start)+"# edited\n")
+	shows(t, exitcode.Done, "lint .", "is described in "+start+":1 as well") // it is not as the plan lists it
 }
 
 // A plan.json makes files pass for no clusters, so the files that a change lists have to be those of a plan.
@@ -166,15 +147,9 @@ func TestAReviewMakesTheFilesOfASavedPlanAgain(t *testing.T) {
 			runHere(t, "", "plan", "--out", "plans", "clusters")
 			assert.NilError(t, os.Remove(plans+".gitignore"))
 			c.change(h)
-			for _, head := range []string{"", "HEAD"} {
-				args := []string{"review", "--base", "main"}
-				if head != "" {
-					h.commit("the change")
-					args = append(args, "--head", head)
-				}
-				r := runHere(t, "", args...)
-				assert.Truef(t, r.code == c.want && strings.Contains(r.stdout+r.stderr, c.says), "head %q exits %d without %q:\n%s%s", head, r.code, c.says, r.stdout, r.stderr)
-			}
+			shows(t, c.want, "review --base main", c.says)
+			h.commit("the change")
+			shows(t, c.want, "review --base main --head HEAD", c.says)
 		})
 	}
 }

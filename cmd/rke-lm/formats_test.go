@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -71,11 +72,7 @@ func openGolden(t *testing.T, d transform.Format, folder string, target transfor
 }
 
 func stageNames(c transform.Cluster) []string {
-	var names []string
-	for _, s := range c.Stages() {
-		names = append(names, s.Name)
-	}
-	return names
+	return lists.Map(c.Stages(), func(s transform.Stage) string { return s.Name })
 }
 
 // goldenChunks returns the documents of all golden inputs.
@@ -109,4 +106,12 @@ func goldenFiles(t *testing.T) []golden.Case {
 // chunksOf returns the documents of a golden input, which say of which case they are.
 func chunksOf(c golden.Case) []yamledit.Chunk {
 	return yamledit.Split(filepath.Join(c.Name, c.Input()), []byte(c.Text()))
+}
+
+// Rancher describes a cluster by an object of one kind, and permissions depend on it.
+func TestEveryKindOfObjectsIsThatOfOneFormat(t *testing.T) {
+	for _, kind := range []transform.ObjectKind{transform.Provisioning, transform.Management} {
+		of := slices.DeleteFunc(slices.Clone(formats()), func(d transform.Format) bool { return d.Live.Kind != kind })
+		assert.Truef(t, len(of) == 1 && of[0].Live.Snapshot != nil, "%d formats have objects of %s", len(of), kind.APIVersion())
+	}
 }

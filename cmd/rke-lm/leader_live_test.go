@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -24,8 +26,7 @@ func finished(t *testing.T) (*apitest.Server, string) {
 	s := apitest.Start(t)
 	s.Fill(3)
 	without := func(list []string) []string {
-		list = slices.DeleteFunc(slices.Clone(list), func(a string) bool { return strings.HasPrefix(a, "--enable-leader-migration") })
-		return list
+		return slices.DeleteFunc(slices.Clone(list), func(a string) bool { return strings.HasPrefix(a, "--enable-leader-migration") })
 	}
 	for i := range s.Pods {
 		c := &s.Pods[i].Spec.Containers[0]
@@ -56,8 +57,8 @@ func TestVerifyFollowsTheLeaderOfAFinishedCluster(t *testing.T) {
 		"it may not lock its own": {0, func(s *apitest.Server) { s.Denied["system:serviceaccount:kube-system:"+ownLease] = true }, exitcode.Found, "error lease-rbac-missing", 0},
 		"no manager at all":       {0, func(s *apitest.Server) { s.DaemonSets = nil; onlyExternal(s) }, exitcode.Found, "error ccm-removed", 0},
 	} {
-		for _, stage := range [][]string{nil, {"--stage", "disable-leader-migration"}, {"--stage", "verify-provider-ids"}} {
-			t.Run(name+strings.Join(stage, " "), func(t *testing.T) {
+		for _, stage := range []string{"", " --stage disable-leader-migration", " --stage verify-provider-ids"} {
+			t.Run(name+stage, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					s, config := finished(t)
@@ -66,9 +67,8 @@ func TestVerifyFollowsTheLeaderOfAFinishedCluster(t *testing.T) {
 						time.AfterFunc(c.next, func() { s.Do(func() { s.Hold(ownLease, apitest.NodeName(2)+"_2d91") }) })
 					}
 					start := time.Now()
-					r := runHere(t, "", append([]string{"verify", "--kubeconfig", config}, stage...)...)
+					shows(t, c.code, "verify --kubeconfig "+config+stage, c.want)
 					took := time.Since(start)
-					assert.Truef(t, r.code == c.code && strings.Contains(r.stdout, c.want), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 					assert.Truef(t, took >= c.least && took <= time.Minute, "it took %s", took)
 				})
 			})
@@ -80,12 +80,7 @@ func TestVerifyFollowsTheLeaderOfAFinishedCluster(t *testing.T) {
 func dies(s *apitest.Server) { delete(s.Renews, ownLease) }
 
 func neverLed(s *apitest.Server) {
-	for i := range s.Leases {
-		if s.Leases[i].Name == ownLease {
-			s.Leases = slices.Delete(s.Leases, i, i+1)
-			return
-		}
-	}
+	s.Leases = slices.DeleteFunc(s.Leases, func(l coordinationv1.Lease) bool { return l.Name == ownLease })
 }
 
 // onlyExternal leaves kube-controller-manager alone, and external.
@@ -109,14 +104,9 @@ func TestStatusReportsAClusterWhoseManagerIsRemoved(t *testing.T) {
 		removed, config := finished(t)
 		removed.DaemonSets = nil
 		onlyExternal(removed)
-		for _, c := range []struct {
-			name, config, want string
-		}{{"with its manager", s.Kubeconfig(t), " -\n"}, {"without it", config, " 1 error\n"}} {
-			r := runHere(t, "", "status", "--kubeconfig", c.config)
-			assert.Truef(t, r.code == exitcode.Done && strings.Contains(r.stdout, c.want), "%s: exit %d\n%s%s", c.name, r.code, r.stdout, r.stderr)
-		}
-		r := runHere(t, "", "status", "-o", "json", "--kubeconfig", config)
-		assert.Truef(t, strings.Contains(r.stdout, `"errors": 1`) && strings.Contains(r.stdout, `"provider": "external"`), "%s%s", r.stdout, r.stderr)
+		shows(t, exitcode.Done, "status --kubeconfig "+s.Kubeconfig(t), " -\n")
+		shows(t, exitcode.Done, "status --kubeconfig "+config, " 1 error\n")
+		shows(t, exitcode.Done, "status -o json --kubeconfig "+config, `"errors": 1`, `"provider": "external"`)
 	})
 }
 

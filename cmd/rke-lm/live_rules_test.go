@@ -4,7 +4,6 @@
 package main
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,9 +30,7 @@ func verified(t *testing.T, name string) report.Verification {
 	t.Helper()
 	c := golden.Input(t, name)
 	r := runHere(t, "", slices.Concat([]string{"verify", "-o", "json", "--from", filepath.Join(c.LayOut(t), c.Input())}, c.Flags())...)
-	var v report.Verification
-	err := json.Unmarshal([]byte(r.stdout), &v)
-	assert.Mustf(t, err == nil, "%v\n%s", err, r.stderr)
+	v := decoded[report.Verification](t, r.stdout)
 	wrong := r.code == exitcode.Found
 	assert.Truef(t, wrong != v.OK, "exit code %d, and ok is %t", r.code, v.OK)
 	return v
@@ -71,7 +68,6 @@ func TestADumpMayComeFromStandardInput(t *testing.T) {
 	c := golden.Input(t, "live-kubectl")
 	file := runHere(t, "", "verify", "--from", filepath.Join(c.LayOut(t), c.Input()))
 	r := runHere(t, c.Text(), "verify", "--from", "-")
-	assert.Truef(t, r.code == file.code && r.stdout == file.stdout && r.stderr == file.stderr, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	r = runHere(t, "{", "verify", "--from", "-")
-	assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, "<stdin>:1: "), "exit %d\n%s", r.code, r.stderr)
+	assert.Equal(t, r, file)
+	runHere(t, "{", "verify", "--from", "-").shows(t, "no YAML", exitcode.Input, "<stdin>:1: ")
 }

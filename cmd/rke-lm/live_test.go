@@ -6,7 +6,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -30,41 +29,50 @@ func cluster(t *testing.T) (*apitest.Server, string) {
 	return s, s.Kubeconfig(t)
 }
 
-func TestVerifyFollowsTheLeaseUntilItMoves(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, config := cluster(t)
-		r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "-o", "json")
-		var v report.Verification
-		err := json.Unmarshal([]byte(r.stdout), &v)
-		assert.Must(t, err == nil, err, r.stderr)
-		assert.Truef(t, r.code == exitcode.Done && v.OK && len(v.Nodes) == 520 && v.Lease.Owner == "kube-controller-manager" && v.Lease.Life == "live" && len(v.Findings) == 0, "exit %d, %d nodes, %+v %+v", r.code, len(v.Nodes), v.Lease, v.Findings)
-	})
-}
-
-func TestVerifyEndsWithTheCodeOfWhatItFound(t *testing.T) {
+func TestVerifyAndStatusEndWithTheCodeOfWhatTheyFound(t *testing.T) {
+	foreign := func(s *apitest.Server) { s.Nodes[7].Spec.ProviderID = "rke2://" + s.Nodes[7].Name }
+	fault := func(part string, f apitest.Fault) func(*apitest.Server) {
+		return func(s *apitest.Server) { s.Fault = on(part, f) }
+	}
 	for _, c := range []struct {
 		name   string
 		change func(*apitest.Server)
-		args   []string
+		line   string
 		code   int
-		want   string
+		want   []string
 	}{
-		{"nothing", func(*apitest.Server) {}, nil, exitcode.Done, "ok\n"},
-		{"an error", func(s *apitest.Server) { s.Nodes[7].Spec.ProviderID = "rke2://" + s.Nodes[7].Name }, nil, exitcode.Found, "error provider-id-foreign  nodes/" + apitest.NodeName(7)},
-		{"an error that is accepted", func(s *apitest.Server) { s.Nodes[7].Spec.ProviderID = "rke2://" + s.Nodes[7].Name }, []string{"--accept", "provider-id-foreign"}, exitcode.Done, "error provider-id-foreign, accepted"},
-		{"no right on the lease", func(s *apitest.Server) { s.Denied["system:kube-controller-manager"] = true }, nil, exitcode.Found, "error lease-rbac-missing"},
-		{"a right of the user that is missing", func(s *apitest.Server) { s.Fault = on("/persistentvolumes", apitest.Fault{Status: 403}) }, nil, exitcode.Refused, "list persistentvolumes"},
-		{"a wrong answer", func(s *apitest.Server) { s.Fault = on("/nodes", apitest.Fault{Status: 200, Body: "<html>"}) }, nil, exitcode.Failed, "no NodeList of Kubernetes"},
-		{"the wrong owner", func(s *apitest.Server) {}, []string{"--stage", "switch-to-external"}, exitcode.Found, "error lease-wrong-holder"},
+		{"nothing", func(*apitest.Server) {}, "verify", exitcode.Done, []string{"520 of 520", "\nok\n"}},
+		{"an owner, which it follows until its lease moves", func(*apitest.Server) {}, "verify --stage install-ccm -o json", exitcode.Done, []string{`"ok": true`, `"owner": "kube-controller-manager"`, `"life": "live"`, `"findings": []`}},
+		{"an error", foreign, "verify", exitcode.Found, []string{"error provider-id-foreign  nodes/" + apitest.NodeName(7)}},
+		{"an error that is accepted", foreign, "verify --accept provider-id-foreign", exitcode.Done, []string{"error provider-id-foreign, accepted"}},
+		{"no right on the lease", func(s *apitest.Server) { s.Denied["system:kube-controller-manager"] = true }, "verify", exitcode.Found, []string{"error lease-rbac-missing"}},
+		{"a right of the user that is missing", fault("/persistentvolumes", apitest.Fault{Status: 403}), "verify", exitcode.Refused, []string{"list persistentvolumes"}},
+		{"a wrong answer", fault("/nodes", apitest.Fault{Status: 200, Body: "<html>"}), "verify", exitcode.Failed, []string{"no NodeList of Kubernetes"}},
+		{"the wrong owner", func(*apitest.Server) {}, "verify --stage switch-to-external", exitcode.Found, []string{"error lease-wrong-holder"}},
+		// A policy that denies a write is no permission that a user could request.
+		{"a webhook that denies a snapshot", func(s *apitest.Server) {
+			s.Fault = func(r *http.Request) apitest.Fault {
+				if r.Method != http.MethodPost || !strings.Contains(r.URL.Path, "/configmaps") {
+					return apitest.Fault{}
+				}
+				return apitest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"admission webhook \"w\" denied the request: labels cannot be empty"}`}
+			}
+		}, "verify --snapshot", exitcode.Refused, []string{"labels cannot be empty", "!missing permissions:"}},
+		{"clusters of a Rancher", func(s *apitest.Server) { s.Clusters = rancherClusters }, "status", exitcode.Done, []string{
+			`CLUSTER                VERSION          PROVIDER  SITUATION  REACHED      NEXT                   FINDINGS
+orchard                v1.26.15+rke2r1  aws       migrating  install-ccm  -                      -
+fleet-default/orchard  v1.26.15+rke2r1  aws       in-tree    -            grant-migration-lease  2 warnings
+`, "\nfleet-local/local      -                -         -          -            -                      fleet-local/local:"}},
+		// Who may not list what a cluster does not have is refused all the same.
+		{"no Rancher", fault("/clusters", apitest.Fault{Status: 403}), "status", exitcode.Done, []string{"install-ccm"}},
+		{"a cluster that does not answer", fault("/nodes", apitest.Fault{Status: 403}), "status -o json", exitcode.Refused, []string{`"problem": "missing permissions: list nodes`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
-				c.change(s)
-				r := runHere(t, "", append([]string{"verify", "--kubeconfig", config}, c.args...)...)
-				assert.Truef(t, r.code == c.code && strings.Contains(r.stdout+r.stderr, c.want), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
-				assert.Truef(t, c.code < exitcode.Input || r.stdout == "", "a verdict although nothing was seen:\n%s", r.stdout)
+				s.Do(func() { c.change(s) })
+				r := shows(t, c.code, c.line+" --kubeconfig "+config, c.want...)
+				assert.Truef(t, c.code < exitcode.Input || r.stdout == "" || strings.HasPrefix(c.line, "status"), "a verdict although nothing was seen:\n%s", r.stdout)
 			})
 		})
 	}
@@ -79,36 +87,17 @@ func on(part string, f apitest.Fault) func(*http.Request) apitest.Fault {
 	}
 }
 
-// A policy that denies a write is no permission that a user could request.
-func TestASnapshotThatAWebhookDeniesIsRefusedInItsWords(t *testing.T) {
-	t.Parallel()
-	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
-		s.Fault = func(r *http.Request) apitest.Fault {
-			if r.Method != http.MethodPost || !strings.Contains(r.URL.Path, "/configmaps") {
-				return apitest.Fault{}
-			}
-			return apitest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"admission webhook \"w\" denied the request: labels cannot be empty"}`}
-		}
-		r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot")
-		assert.Truef(t, r.code == exitcode.Refused && strings.Contains(r.stderr, "labels cannot be empty") && !strings.Contains(r.stderr, "missing permissions:"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	})
-}
-
 func TestVerifyComparesWithTheSnapshotThatItKept(t *testing.T) {
 	t.Parallel()
 	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
-		r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot")
-		assert.Mustf(t, r.code == exitcode.Done && strings.Contains(r.stderr, "snapshot of 520 nodes"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		verify := "verify --kubeconfig " + config
+		shows(t, exitcode.Done, verify+" --snapshot", "snapshot of 520 nodes")
 		file, dump := filepath.Join(t.TempDir(), "before.yaml"), filepath.Join(t.TempDir(), "dump.yaml")
-		r = runHere(t, "", "verify", "--kubeconfig", config, "--snapshot="+file, "--dump", dump)
-		assert.Mustf(t, r.code == exitcode.Done, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		shows(t, exitcode.Done, verify+" --snapshot="+file+" --dump "+dump)
 		s.Do(func() { s.Nodes[9].UID = "another" })
-		r = runHere(t, "", "verify", "--kubeconfig", config)
-		assert.Truef(t, r.code == exitcode.Found && strings.Contains(r.stdout, "error node-renamed  nodes/"+apitest.NodeName(9)), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		r = runHere(t, "", "verify", "--kubeconfig", config, "--snapshot")
-		assert.Truef(t, r.code == exitcode.Refused, "the snapshot was overwritten: exit %d\n%s", r.code, r.stderr)
-		r = runHere(t, "", "verify", "--from", dump, "--against", file)
-		assert.Truef(t, r.code == exitcode.Done, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		shows(t, exitcode.Found, verify, "error node-renamed  nodes/"+apitest.NodeName(9))
+		shows(t, exitcode.Refused, verify+" --snapshot") // it would be overwritten
+		shows(t, exitcode.Done, "verify --from "+dump+" --against "+file)
 	})
 }
 
@@ -152,10 +141,9 @@ func TestAServerThatIsNotThereIsReported(t *testing.T) {
 			took := time.Since(start)
 			assert.Truef(t, r.code == exitcode.Failed && took >= limits[0] && took <= limits[1] && strings.Count(r.stderr, "cannot connect to the API server http://127.0.0.1:") == 1 && strings.Contains(r.stderr, "of the context orchard: "), "%s: exit %d after %s\n%s%s", args, r.code, took, r.stdout, r.stderr)
 		}
-		r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "1s")
-		assert.Truef(t, r.code == exitcode.Failed && r.stdout == "" && strings.Count(r.stderr, "error: http://127.0.0.1:") == 1 && !strings.Contains(r.stderr, "unknown from now on"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		r = runHere(t, "", "status", "--kubeconfig", config)
-		assert.Truef(t, r.code == exitcode.Failed && strings.Contains(r.stdout, "\norchard ") && strings.Contains(r.stdout, "connection refused"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		r := shows(t, exitcode.Failed, "leaders --for 1s --kubeconfig "+config, "!unknown from now on")
+		assert.True(t, r.stdout == "" && strings.Count(r.stderr, "error: http://127.0.0.1:") == 1, r)
+		shows(t, exitcode.Failed, "status --kubeconfig "+config, "\norchard ", "connection refused")
 	})
 }
 
@@ -165,17 +153,15 @@ func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
 	t.Parallel()
 	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		s.Fault = on("/", apitest.Fault{Hang: time.Minute})
-		r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "500ms", "-o", "json")
-		assert.Truef(t, r.code == exitcode.Failed && r.stdout == "" && strings.Contains(r.stderr, "the first observation did not complete in time:"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		r := shows(t, exitcode.Failed, "leaders --for 500ms -o json --kubeconfig "+config, "the first observation did not complete in time:")
+		assert.Equal(t, r.stdout, "")
 	})
 }
 
 func owners(t *testing.T, config, length string) (report.Ownership, ran) {
 	t.Helper()
 	r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", length, "-o", "json")
-	var o report.Ownership
-	err := json.Unmarshal([]byte(r.stdout), &o)
-	assert.Mustf(t, err == nil, "%v: exit %d %s", err, r.code, r.stderr)
+	o := decoded[report.Ownership](t, r.stdout)
 	return o, r
 }
 
@@ -196,40 +182,6 @@ const rancherClusters = `{"apiVersion":"provisioning.cattle.io/v1","kind":"Clust
 {"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"local","namespace":"fleet-local","uid":"u-1"},"spec":{}},
 {"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"orchard","namespace":"fleet-default","uid":"u-2"},
  "spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cloud-provider-name":"aws"}}}}]}`
-
-func TestStatusHasALineForEachCluster(t *testing.T) {
-	t.Parallel()
-	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
-		s.Do(func() { s.Clusters = rancherClusters })
-		r := runHere(t, "", "status", "--kubeconfig", config)
-		const want = `CLUSTER                VERSION          PROVIDER  SITUATION  REACHED      NEXT                   FINDINGS
-orchard                v1.26.15+rke2r1  aws       migrating  install-ccm  -                      -
-fleet-default/orchard  v1.26.15+rke2r1  aws       in-tree    -            grant-migration-lease  2 warnings
-`
-		assert.Truef(t, r.code == exitcode.Done && strings.HasPrefix(r.stdout, want) && strings.Contains(r.stdout, "\nfleet-local/local      -                -         -          -            -                      fleet-local/local:"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	})
-}
-
-// Who may not list what a cluster does not have is refused all the same.
-func TestStatusOfAClusterThatIsNoRanchersNeedsNoRightsOfRancher(t *testing.T) {
-	t.Parallel()
-	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
-		s.Fault = on("/clusters", apitest.Fault{Status: 403})
-		r := runHere(t, "", "status", "--kubeconfig", config)
-		assert.Truef(t, r.code == exitcode.Done && strings.Contains(r.stdout, "install-ccm"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	})
-}
-
-func TestStatusSaysWhichClusterDoesNotAnswer(t *testing.T) {
-	t.Parallel()
-	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
-		s.Fault = on("/nodes", apitest.Fault{Status: 403})
-		r := runHere(t, "", "status", "--kubeconfig", config, "-o", "json")
-		var list report.Statuses
-		err := json.Unmarshal([]byte(r.stdout), &list)
-		assert.Truef(t, err == nil && r.code == exitcode.Refused && len(list.Clusters) == 1 && strings.Contains(list.Clusters[0].Problem, "list nodes"), "exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
-	})
-}
 
 // onCluster runs a test over a live cluster, with its kubeconfig.
 func onCluster(t *testing.T, test func(t *testing.T, s *apitest.Server, config string)) {

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,39 +17,34 @@ import (
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
-// commandOnFleet runs migrate on several clusters, as a person would.
-func commandOnFleet(t *testing.T, f *migratetest.Fleet, words ...string) ran {
-	t.Helper()
-	return runHere(t, "", append([]string{"migrate", "--rancher-url", f.URL, "--token-file", f.Rancher.TokenFile(t), "--insecure-skip-tls-verify"}, words...)...)
+// onFleet runs a test over clusters of one Rancher, with the start of a command that migrates those of a selector.
+func onFleet(t *testing.T, names string, test func(t *testing.T, f *migratetest.Fleet, migrate string)) {
+	synctest.Test(t, func(t *testing.T) {
+		f := migratetest.NewFleet(t, strings.Fields(names)...)
+		test(t, f, "migrate"+toWorld(t, f.URL, f.Rancher)+" ")
+	})
 }
 
 func TestMigrateWithASelectorMigratesInWavesAndReports(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := migratetest.NewFleet(t, "alder", "birch", "cedar")
+	onFleet(t, "alder birch cedar", func(t *testing.T, _ *migratetest.Fleet, migrate string) {
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		r := commandOnFleet(t, f, "-l", "fleet=yes", "--canary", "birch", "--wave-size", "1", "--yes", "--audit-log", log)
-		assert.Must(t, r.code == exitcode.Done, r)
-		for _, want := range []string{"CLUSTER", "fleet-default/birch  canary  done   verify-provider-ids", "fleet-default/alder  wave-2", "fleet-default/cedar  wave-3", "done: 3, failed: 0, not started: 0\n"} {
-			assert.Truef(t, strings.Contains(r.stdout, want), "%q is not in\n%s", want, r.stdout)
-		}
+		r := shows(t, exitcode.Done, migrate+"-l fleet=yes --canary birch --wave-size 1 --yes --audit-log "+log,
+			"CLUSTER", "fleet-default/birch  canary  done   verify-provider-ids", "fleet-default/alder  wave-2", "fleet-default/cedar  wave-3", "done: 3, failed: 0, not started: 0\n")
 		assert.True(t, !strings.Contains(r.stdout, "to continue"), r.stdout)
 		first, last := strings.Index(r.stderr, "fleet-default/birch: starts in canary\n"), strings.Index(r.stderr, "fleet-default/cedar: done\n")
 		assert.True(t, first >= 0 && last >= 0 && strings.Index(r.stderr, "fleet-default/alder: starts") >= strings.Index(r.stderr, "fleet-default/birch: done"), r.stderr)
-		again := commandOnFleet(t, f, "-l", "fleet=yes", "--yes")
-		assert.True(t, again.code == exitcode.Done && !strings.Contains(again.stderr, "patch Cluster"), again)
+		shows(t, exitcode.Done, migrate+"-l fleet=yes --yes", "!patch Cluster")
 	})
 }
 
 func TestTheLastValueOfAStreamOverManyClustersIsTheReport(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := migratetest.NewFleet(t, "alder", "birch", "cedar")
+	onFleet(t, "alder birch cedar", func(t *testing.T, f *migratetest.Fleet, command string) {
 		f.Worlds["alder"].Stick(true)
-		r := commandOnFleet(t, f, "-l", "fleet", "--wave-size", "2", "--max-unavailable", "2", "--yes", "-o", "json", "--timeout", "1m", "--until", "enable-leader-migration")
-		assert.Must(t, r.code == exitcode.Failed && (r.stderr == "" || strings.HasPrefix(r.stderr, "WARNING")), r)
+		r := shows(t, exitcode.Failed, command+"-l fleet --wave-size 2 --max-unavailable 2 --yes -o json --timeout 1m --until enable-leader-migration")
+		assert.True(t, r.stderr == "" || strings.HasPrefix(r.stderr, "WARNING"), r.stderr)
 		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-		var made report.Migration
-		err := json.Unmarshal([]byte(lines[len(lines)-1]), &made)
-		assert.Mustf(t, err == nil && made.Kind == "Migration" && made.Done == 1 && made.Failed == 1 && made.NotStarted == 1 && made.Stopped != "", "%v %+v", err, made)
+		made := decoded[report.Migration](t, lines[len(lines)-1])
+		assert.Must(t, made.Kind == "Migration" && made.Done == 1 && made.Failed == 1 && made.NotStarted == 1 && made.Stopped != "", made)
 		failed := made.Clusters[0]
 		assert.True(t, failed.Cluster == "fleet-default/alder" && failed.State == waves.Failed && failed.ExitCode == exitcode.Failed && failed.Since != nil && failed.End != nil, failed)
 		for _, want := range []string{"rke-lm migrate --cluster=fleet-default/alder", " --until=enable-leader-migration --yes"} {
@@ -59,9 +53,8 @@ func TestTheLastValueOfAStreamOverManyClustersIsTheReport(t *testing.T) {
 		assert.Truef(t, strings.Contains(failed.End.Revert, "rke-lm rollback --cluster=fleet-default/alder") && strings.Contains(made.Continue, "rke-lm migrate") && strings.Contains(made.Continue, "--selector=fleet"), "%s\n%s", failed.End.Revert, made.Continue)
 		kinds := map[string]bool{}
 		for _, line := range lines[:len(lines)-1] {
-			var e report.RunEvent
-			err := json.Unmarshal([]byte(line), &e)
-			assert.Mustf(t, err == nil && e.Kind == "RunEvent" && !e.Time.IsZero(), "%v %s", err, line)
+			e := decoded[report.RunEvent](t, line)
+			assert.True(t, e.Kind == "RunEvent" && !e.Time.IsZero(), line)
 			kinds[e.Cluster+" "+e.Type] = true
 		}
 		for _, want := range []string{"fleet-default/alder " + migrate.Stopped, "fleet-default/birch " + migrate.Finished, "fleet-default/birch " + migrate.Watched} {
@@ -71,11 +64,9 @@ func TestTheLastValueOfAStreamOverManyClustersIsTheReport(t *testing.T) {
 }
 
 func TestThePageOfManyRunsHasASectionForEach(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := migratetest.NewFleet(t, "alder", "birch", "cedar")
+	onFleet(t, "alder birch cedar", func(t *testing.T, f *migratetest.Fleet, migrate string) {
 		f.Worlds["alder"].Stick(true)
-		r := commandOnFleet(t, f, "-l", "fleet", "--wave-size", "2", "--max-unavailable", "2", "--yes", "-o", "html", "--timeout", "1m", "--until", "enable-leader-migration")
-		assert.Mustf(t, r.code == exitcode.Failed && strings.Contains(r.stderr, "done: 1, failed: 1, not started: 1"), "%d %s", r.code, r.stderr)
+		r := shows(t, exitcode.Failed, migrate+"-l fleet --wave-size 2 --max-unavailable 2 --yes -o html --timeout 1m --until enable-leader-migration", "done: 1, failed: 1, not started: 1")
 		for _, want := range []string{`data-state="failed"`, `data-state="done"`, `data-state="waiting"`, `>3 of 3<`} {
 			assert.Equal(t, strings.Count(r.stdout, want), 1, want, r.stdout)
 		}
@@ -83,48 +74,34 @@ func TestThePageOfManyRunsHasASectionForEach(t *testing.T) {
 }
 
 func TestAClusterThatCannotBePlannedKeepsAllFromStarting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := migratetest.NewFleet(t, "alder", "birch")
+	onFleet(t, "alder birch", func(t *testing.T, f *migratetest.Fleet, migrate string) {
 		f.Rancher.Edit(f.Worlds["birch"].Path, func(o map[string]any) {
 			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["cloud-provider-name"] = "vsphere"
 		})
-		r := commandOnFleet(t, f, "-l", "fleet", "--yes")
-		assert.True(t, r.code == exitcode.Refused && strings.Contains(r.stdout, "done: 0, failed: 1, not started: 1 (more clusters failed than are tolerated)") && f.Worlds["alder"].Patches() == 0, r)
-		r = commandOnFleet(t, f, "-l", "fleet", "--yes", "--max-failures", "1", "--until", "grant-migration-lease")
-		assert.True(t, r.code == exitcode.Refused && strings.Contains(r.stdout, "done: 1, failed: 1, not started: 0\n"), r)
+		shows(t, exitcode.Refused, migrate+"-l fleet --yes", "done: 0, failed: 1, not started: 1 (more clusters failed than are tolerated)")
+		assert.Equal(t, f.Worlds["alder"].Patches(), 0)
+		shows(t, exitcode.Refused, migrate+"-l fleet --yes --max-failures 1 --until grant-migration-lease", "done: 1, failed: 1, not started: 0\n")
 	})
 }
 
 func TestFlagsForManyClustersAreUsedAsTheyShould(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := migratetest.NewFleet(t, "alder", "birch")
-		for _, c := range []struct {
-			words []string
-			code  int
-			want  string
-		}{
-			{[]string{"--cluster", "alder", "--yes", "--wave-size", "2"}, exitcode.Input, "--wave-size requires --selector; add it, or remove --wave-size"},
-			{[]string{"--cluster", "alder", "--yes", "-l", "fleet"}, exitcode.Input, "cannot be used together; use one of them"},
-			{[]string{"-l", "fleet", "--yes", "--wave-size", "-1"}, exitcode.Input, "--wave-size -1 is negative"},
-			{[]string{"-l", "fleet", "--yes", "--max-failures", "-1"}, exitcode.Input, "--max-failures -1 is negative"},
-			{[]string{"-l", "fleet", "--yes", "--max-unavailable", "0"}, exitcode.Input, "no cluster could start"},
-			{[]string{"-l", "fleet", "--yes", "--canary", "elm"}, exitcode.Input, "--canary elm: no such cluster among those with the labels"},
-			{[]string{"-l", "fleet"}, exitcode.Input, "there is no terminal for the confirmation; add --yes"},
-			{[]string{"-l", "fleet=no", "--yes"}, exitcode.Refused, "no such cluster with these labels"},
-			{[]string{"-l", "fleet in (", "--yes"}, exitcode.Input, "invalid label selector"},
+	onFleet(t, "alder birch", func(t *testing.T, f *migratetest.Fleet, migrate string) {
+		for flags, want := range map[string]string{
+			"--cluster alder --yes --wave-size 2": "--wave-size requires --selector; add it, or remove --wave-size",
+			"--cluster alder --yes -l fleet":      "cannot be used together; use one of them",
+			"-l fleet --yes --wave-size -1":       "--wave-size -1 is negative",
+			"-l fleet --yes --max-failures -1":    "--max-failures -1 is negative",
+			"-l fleet --yes --max-unavailable 0":  "no cluster could start",
+			"-l fleet --yes --canary elm":         "--canary elm: no such cluster among those with the labels",
+			"-l fleet":                            "there is no terminal for the confirmation; add --yes",
+			"-l 'fleet in (' --yes":               "invalid label selector",
 		} {
-			r := commandOnFleet(t, f, c.words...)
-			assert.Truef(t, r.code == c.code && strings.Contains(r.stderr, c.want), "%v: %+v", c.words, r)
+			shows(t, exitcode.Input, migrate+flags, want)
 		}
-	})
-}
-
-// Waves over a part of the clusters would not be those that were requested.
-func TestClustersThatAreNotVisibleKeepAllFromStarting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := migratetest.NewFleet(t, "alder")
+		shows(t, exitcode.Refused, migrate+"-l fleet=no --yes", "no such cluster with these labels")
 		f.Rancher.Do(func() { f.Rancher.Gated = true })
-		r := commandOnFleet(t, f, "-l", "fleet", "--yes")
-		assert.True(t, r.code == exitcode.Refused && f.Worlds["alder"].Patches() == 0 && r.stdout == "", r)
+		// Waves over a part of the clusters would not be those that were requested.
+		r := shows(t, exitcode.Refused, migrate+"-l fleet --yes")
+		assert.True(t, f.Worlds["alder"].Patches() == 0 && r.stdout == "", r)
 	})
 }

@@ -4,8 +4,6 @@
 package main
 
 import (
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
@@ -44,14 +42,8 @@ func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
 		{"plan overlays/us/kustomization.yaml", exitcode.Refused, []string{"overlays/us/kustomization.yaml: a kustomization"}},
 	} {
 		t.Run(c.line, func(t *testing.T) {
-			before := textOf(t, "base/cluster.yaml")
-			r := runHere(t, "", strings.Fields(c.line)...)
-			assert.Truef(t, r.code == c.code, "exit %d, want %d", r.code, c.code)
-			for _, want := range c.want {
-				assert.Contains(t, r.stdout+r.stderr, want, "does not say", r.stdout, r.stderr)
-			}
-			after, err := os.ReadFile("base/cluster.yaml")
-			assert.Truef(t, err == nil && string(after) == before, "the base was written: %v", err)
+			shows(t, c.code, c.line, c.want...)
+			assert.Equal(t, textOf(t, "base/cluster.yaml"), small("harbour"), "the base was written")
 		})
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -41,46 +40,36 @@ const (
 
 // managing starts a Rancher with clusters that are settled, and returns the flags
 // that lead to it.
-func managing(t *testing.T) (*ranchertest.Server, []string) {
+func managing(t *testing.T) (r *ranchertest.Server, to string) {
 	t.Helper()
-	r := ranchertest.Start(t)
+	r = ranchertest.Start(t)
 	for _, text := range []string{harbourText, curlewText, importedText, localText} {
 		r.Put(t, text)
 	}
 	settle(t, r, `{"cloud-provider-name":"aws","agent-token":"hunter2hunter2"}`)
-	return r, []string{"--rancher-url", r.URL(), "--cacert", r.Authority(t), "--token-file", r.TokenFile(t)}
+	return r, flagsTo(t, r)
+}
+
+func flagsTo(t *testing.T, r *ranchertest.Server) string {
+	return strings.Join([]string{" --rancher-url", r.URL(), "--cacert", r.Authority(t), "--token-file", r.TokenFile(t)}, " ")
 }
 
 // settle does what Rancher does with a change of harbour, whose machine then has
 // this configuration.
 func settle(t *testing.T, r *ranchertest.Server, config string) {
 	t.Helper()
-	var o struct {
-		Spec struct {
-			Version string         `json:"kubernetesVersion"`
-			Config  map[string]any `json:"rkeConfig"`
-		} `json:"spec"`
-	}
-	assert.NilError(t, json.Unmarshal([]byte(r.Object(harbourPath)), &o))
-	o.Spec.Config["kubernetesVersion"] = o.Spec.Version
-	put := func(v map[string]any) {
-		text := assert.Value(json.Marshal(v))(t)
-		r.Put(t, string(text))
-	}
-	put(map[string]any{"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "metadata": map[string]any{"name": "harbour", "namespace": "fleet-default", "generation": 1}, "spec": o.Spec.Config,
-		"status": map[string]any{"observedGeneration": 1, "appliedSpec": o.Spec.Config, "conditions": []any{map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Reconciled", "status": "True"}}}})
+	o := parsedYAML(t, r.Object(harbourPath))
+	spec, _ := field(o, "spec", "rkeConfig").(map[string]any)
+	spec["kubernetesVersion"] = field(o, "spec", "kubernetesVersion")
+	put := func(v map[string]any) { r.Put(t, string(assert.Value(json.Marshal(v))(t))) }
+	put(map[string]any{"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "metadata": map[string]any{"name": "harbour", "namespace": "fleet-default", "generation": 1}, "spec": spec,
+		"status": map[string]any{"observedGeneration": 1, "appliedSpec": spec, "conditions": []any{map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Reconciled", "status": "True"}}}})
 	put(map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": "m-1", "namespace": "fleet-default", "labels": map[string]any{
 		"cluster.x-k8s.io/cluster-name": "harbour", "rke.cattle.io/rke-machine-pool-name": "all", "rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true", "rke.cattle.io/worker-role": "true"}},
 		"spec": map[string]any{"bootstrap": map[string]any{"configRef": map[string]any{"kind": "RKEBootstrap", "name": "m-1"}}}, "status": map[string]any{"nodeRef": map[string]any{"name": "ip-10-0-0-1"}}})
 	plan := []byte(`{"files":[{"path":"/etc/rancher/rke2/config.yaml.d/50-rancher.yaml","content":"` + base64.StdEncoding.EncodeToString([]byte(config)) + `"}]}`)
 	put(map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "rke.cattle.io/machine-plan", "metadata": map[string]any{"name": "m-1-machine-plan", "namespace": "fleet-default", "labels": map[string]any{"rke.cattle.io/machine-name": "m-1"}},
 		"data": map[string]any{"plan": plan, "appliedPlan": plan}})
-}
-
-// runAt runs a verb on a Rancher.
-func runAt(t *testing.T, flags []string, args ...string) ran {
-	t.Helper()
-	return runHere(t, "", append(args, flags...)...)
 }
 
 // faulty lets requests whose path ends so fail.
@@ -123,7 +112,7 @@ func TestVerbsShowWhatARancherHasAndWriteNothing(t *testing.T) {
 	}{
 		{"a plan", nil, "plan --cluster harbour", exitcode.Done, []string{"rke2 fleet-default/harbour v1.26.15+rke2r1", "grant-migration-lease ", "+++ b/fleet-default/harbour", "+ kind: RoleBinding ", "enable-leader-migration"}},
 		{"all clusters of a selector", nil, "plan -l env=prod -o json", exitcode.Done, []string{`"name": "c-x7k2p", "namespace": "", "distro": "rke1"`, `"file": "c-x7k2p (curlew)"`, `"name": "harbour", "namespace": "fleet-default", "distro": "rke2"`, `!"name": "guest"`}},
-		{"all clusters", nil, "status", exitcode.Done, []string{"c-x7k2p (curlew) v1.26.15-rancher1-1 aws ", "fleet-default/harbour v1.26.15+rke2r1 aws ", "!LEADERMIGRATION"}},
+		{"all clusters", nil, "status", exitcode.Done, []string{"c-x7k2p (curlew) v1.26.15-rancher1-1 aws ", "fleet-default/harbour v1.26.15+rke2r1 aws ", "!LEADERMIGRATION", "!" + noted}},
 		{"some clusters", nil, "status -l env=prod", exitcode.Done, []string{"c-x7k2p (curlew) ", "fleet-default/harbour ", "!guest", "!local"}},
 
 		{"who manages a cluster, in a plan", argo, "plan --cluster harbour", exitcode.Done, []string{"error managed-elsewhere fleet-default/harbour metadata"}},
@@ -175,11 +164,11 @@ func TestVerbsShowWhatARancherHasAndWriteNothing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
+			onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
 				if c.change != nil {
 					c.change(t, r)
 				}
-				out := runAt(t, flags, strings.Fields(c.line)...)
+				out := runHere(t, "", strings.Fields(c.line+to)...)
 				all := strings.Join(strings.Fields(out.stdout+"\n"+out.stderr), " ")
 				assert.Equal(t, out.code, c.code, all)
 				for _, part := range append(c.want, "!hunter2", "!managedFields", "!resourceVersion", "!observedGeneration") {
@@ -208,18 +197,17 @@ func leaderMigrations(t *testing.T, r *ranchertest.Server) {
 
 func TestApplyPatchesALiveCluster(t *testing.T) {
 	t.Parallel()
-	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
 		r.Do(func() { r.Warning = "spec.rkeConfig.x is deprecated" })
-		out := runAt(t, flags, "apply", "--next", "--cluster", "fleet-default/harbour")
-		assert.Mustf(t, out.code == exitcode.Done && strings.Contains(r.Object(harbourPath), "additionalManifest") && strings.Contains(out.stderr, "grant-migration-lease applied; Rancher now brings it") && strings.Contains(out.stderr, "the server warns: spec.rkeConfig.x is deprecated"), "exit %d\n%s%s\n%s", out.code, out.stdout, out.stderr, r.Object(harbourPath))
-		if out := runAt(t, flags, "apply", "--stage", "grant-migration-lease", "--cluster", "harbour"); out.code != exitcode.Done || !strings.Contains(out.stderr, "nothing to do") || r.Count("PATCH") != 1 {
-			t.Errorf("exit %d\n%s", out.code, out.stderr)
-		}
-		out = runAt(t, flags, "apply", "--next", "--cluster", "harbour")
-		assert.Truef(t, out.code == exitcode.Refused && strings.Contains(out.stderr, "cluster-not-settled") && r.Count("PATCH") == 1, "the change before has not arrived: exit %d\n%s", out.code, out.stderr)
+		next := "apply --next --cluster harbour" + to
+		shows(t, exitcode.Done, "apply --next --cluster fleet-default/harbour"+to, "grant-migration-lease applied; Rancher now brings it", "the server warns: spec.rkeConfig.x is deprecated")
+		assert.Contains(t, r.Object(harbourPath), "additionalManifest")
+		shows(t, exitcode.Done, "apply --stage grant-migration-lease --cluster harbour"+to, "nothing to do")
+		shows(t, exitcode.Refused, next, "cluster-not-settled")
+		assert.Equal(t, r.Count("PATCH"), 1, "the change before has not arrived")
 		settle(t, r, `{"cloud-provider-name":"aws"}`)
-		out = runAt(t, flags, "apply", "--next", "--cluster", "harbour")
-		assert.Truef(t, out.code == exitcode.Done && strings.Contains(r.Object(harbourPath), "enable-leader-migration"), "exit %d\n%s", out.code, out.stderr)
+		shows(t, exitcode.Done, next)
+		assert.Contains(t, r.Object(harbourPath), "enable-leader-migration")
 	})
 }
 
@@ -227,40 +215,37 @@ func TestApplyNamesTheCommandThatChecksLiveClusters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for selector, want := range map[string]string{"--cluster=harbour": "--cluster fleet-default/harbour", "-l=env=prod": "--cluster CLUSTER"} {
-			_, flags := managing(t)
-			out := runAt(t, flags, "apply", "--stage", "enable-leader-migration", "--through", selector)
-			_, check, _ := strings.Cut(out.stderr, "wait for the rollout, and check it:\n")
-			line, _, _ := strings.Cut(check, "\n")
-			assert.Truef(t, strings.HasPrefix(line, "  rke-lm verify --stage ") && strings.HasSuffix(line, want), "%s: exit %d\n%s", selector, out.code, out.stderr)
+			_, to := managing(t)
+			out := runHere(t, "", strings.Fields("apply --stage enable-leader-migration --through "+selector+to)...)
+			check := regexp.MustCompile(`wait for the rollout, and check it:\n  rke-lm verify --stage .* ` + want + "\n")
+			assert.Truef(t, check.MatchString(out.stderr), "%s: exit %d\n%s", selector, out.code, out.stderr)
 		}
 	})
 }
 
 func TestApplyTakesAStageBackOfALiveCluster(t *testing.T) {
 	t.Parallel()
-	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
-		before := r.Object(harbourPath)
-		runAt(t, flags, "apply", "--next", "--cluster", "harbour")
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
+		spec := func() string {
+			return string(decoded[struct {
+				Spec json.RawMessage `json:"spec"`
+			}](t, r.Object(harbourPath)).Spec)
+		}
+		before := spec()
+		shows(t, exitcode.Done, "apply --next --cluster harbour"+to)
 		settle(t, r, `{"cloud-provider-name":"aws"}`)
-		out := runAt(t, flags, "apply", "--undo", "grant-migration-lease", "--canonical", "--cluster", "harbour")
-		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stderr, "undone, applied") && specOf(t, r.Object(harbourPath)) == specOf(t, before), "exit %d\n%s\n%s", out.code, out.stderr, r.Object(harbourPath))
+		shows(t, exitcode.Done, "apply --undo grant-migration-lease --canonical --cluster harbour"+to, "undone, applied")
+		assert.Equal(t, spec(), before)
 	})
-}
-
-func specOf(t *testing.T, object string) string {
-	t.Helper()
-	var o struct {
-		Spec json.RawMessage `json:"spec"`
-	}
-	assert.NilError(t, json.Unmarshal([]byte(object), &o))
-	return string(o.Spec)
 }
 
 func TestApplyPatchesAnEngine(t *testing.T) {
 	t.Parallel()
-	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
-		out := runAt(t, flags, "apply", "--stage", "enable-leader-migration", "--through", "--cluster", "curlew")
-		assert.Truef(t, out.code == exitcode.Done && strings.Contains(r.Object(curlewPath), `"enable-leader-migration":"true"`) && strings.Contains(r.Object(curlewPath), `"v":"2"`), "exit %d\n%s\n%s", out.code, out.stderr, r.Object(curlewPath))
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
+		shows(t, exitcode.Done, "apply --stage enable-leader-migration --through --cluster curlew"+to)
+		for _, part := range []string{`"enable-leader-migration":"true"`, `"v":"2"`} {
+			assert.Contains(t, r.Object(curlewPath), part)
+		}
 	})
 }
 
@@ -269,12 +254,11 @@ func TestADryRunOfALiveClusterKeepsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for flag, want := range map[string]string{"--dry-run": "would be applied\n", "--dry-run=server": "would be applied (server dry run)"} {
 			for path, name := range map[string]string{harbourPath: "fleet-default/harbour", curlewPath: "c-x7k2p"} {
-				r, flags := managing(t)
+				r, to := managing(t)
 				before := r.Object(path)
-				out := runAt(t, flags, "apply", "--next", flag, "--cluster", name)
-				assert.Truef(t, out.code == exitcode.Done && r.Object(path) == before && strings.Contains(out.stdout, "+++ b/"+name) && strings.Contains(out.stderr, want) && !strings.Contains(out.stdout, "hunter2"), "%s %s: exit %d\n%s%s", flag, name, out.code, out.stdout, out.stderr)
+				shows(t, exitcode.Done, "apply --next "+flag+" --cluster "+name+to, "+++ b/"+name, want, "!hunter2")
 				patches := r.Count("dryRun=All")
-				assert.Truef(t, (patches == 1) == (flag == "--dry-run=server") && r.Count("PATCH") == patches, "%s %s: %v", flag, name, r.Requests)
+				assert.Truef(t, r.Object(path) == before && (patches == 1) == (flag == "--dry-run=server") && r.Count("PATCH") == patches, "%s %s: %v", flag, name, r.Requests)
 			}
 		}
 	})
@@ -288,53 +272,48 @@ func annotate(key, value string) func(*testing.T, *ranchertest.Server) {
 
 func TestWhatWasAcknowledgedIsChanged(t *testing.T) {
 	t.Parallel()
-	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
 		annotate("argocd.argoproj.io/tracking-id", "clusters")(t, r)
 		r.Remove("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/harbour")
 		r.Do(func() { r.Denied["get secrets"] = true })
-		out := runAt(t, flags, "apply", "--next", "--cluster", "harbour", "--accept", "managed-elsewhere", "--accept", "cluster-not-settled")
-		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stderr, "error managed-elsewhere, accepted") && strings.Contains(r.Object(harbourPath), "RoleBinding") && r.Count("/secrets") == 0, "exit %d\n%s", out.code, out.stderr)
+		shows(t, exitcode.Done, "apply --next --cluster harbour --accept managed-elsewhere --accept cluster-not-settled"+to, "error managed-elsewhere, accepted")
+		assert.True(t, strings.Contains(r.Object(harbourPath), "RoleBinding") && r.Count("/secrets") == 0, r.Requests)
 	})
 }
 
 // What Rancher writes into the status does not make a saved plan stale; what others
 // write into the specification does.
 func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
-	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
 		t.Chdir(t.TempDir())
-		if out := runAt(t, flags, "plan", "--cluster", "harbour", "--out", "plans"); out.code != exitcode.Done {
-			t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
-		book, err := os.ReadFile(filepath.Join("plans", "fleet-default", "harbour", "runbook.md"))
-		assert.Truef(t, err == nil && strings.Contains(string(book), "--stage grant-migration-lease --cluster fleet-default/harbour --rancher-url=https://") && !strings.Contains(string(book), "Manually: "), "%v\n%s", err, book)
+		shows(t, exitcode.Done, "plan --cluster harbour --out plans"+to)
+		book := runbooks(t)[0]
+		assert.True(t, strings.Contains(book, "--stage grant-migration-lease --cluster fleet-default/harbour --rancher-url=https://") && !strings.Contains(book, "Manually: "), book)
 		r.Edit(harbourPath, func(o map[string]any) { o["status"].(map[string]any)["ready"] = false })
-		out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour")
-		assert.Truef(t, out.code == exitcode.Done && strings.Contains(r.Object(harbourPath), "RoleBinding"), "exit %d\n%s", out.code, out.stderr)
+		shows(t, exitcode.Done, "apply --plan plans --next --cluster harbour"+to)
+		assert.Contains(t, r.Object(harbourPath), "RoleBinding")
 		r.Edit(harbourPath, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1" })
-		if out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour"); out.code != exitcode.Refused {
-			t.Errorf("a stale plan is applied: exit %d\n%s", out.code, out.stderr)
-		}
+		shows(t, exitcode.Refused, "apply --plan plans --next --cluster harbour"+to)
 	})
 }
 
 // The gates of a runbook are commands of this version, and one for a stage that the cluster
 // did not reach ends with an error after its time.
 func TestTheGatesOfARunbookPassOnlyOnceTheStageIsDone(t *testing.T) {
-	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
 		downstream := apitest.Start(t)
 		downstream.Fill(5)
 		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = downstream })
 		t.Chdir(t.TempDir())
-		out := runAt(t, flags, "plan", "--cluster", "harbour", "--out", "plans")
-		assert.Mustf(t, out.code == exitcode.Done, "exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		shows(t, exitcode.Done, "plan --cluster harbour --out plans"+to)
 		book := textOf(t, "plans/fleet-default/harbour/runbook.md")
 		for stage, code := range map[string]int{"install-ccm": exitcode.Done, "switch-to-external": exitcode.Found} {
 			_, gate, found := strings.Cut(book, "\nrke-lm verify --stage "+stage+" ")
 			gate, _, _ = strings.Cut(gate, "\n")
 			assert.Mustf(t, found && strings.HasPrefix(gate, "--wait 60m --cluster fleet-default/harbour --rancher-url=https://"), "%s: %q", stage, gate)
 			start := time.Now()
-			out := runAt(t, nil, append([]string{"verify", "--stage", stage}, strings.Fields(gate)...)...)
-			assert.Truef(t, out.code == code && strings.HasSuffix(out.stdout, "\nok\n") == (code == exitcode.Done), "%s: exit %d\n%s%s", stage, out.code, out.stdout, out.stderr)
+			out := shows(t, code, "verify --stage "+stage+" "+gate)
+			assert.Truef(t, strings.HasSuffix(out.stdout, "\nok\n") == (code == exitcode.Done), "%s: exit %d\n%s%s", stage, out.code, out.stdout, out.stderr)
 			waited := time.Since(start)
 			assert.Truef(t, waited <= action.RolloutTime+time.Minute && (code == exitcode.Done || waited >= action.RolloutTime-time.Minute), "%s: it waited %s", stage, waited)
 		}
@@ -343,16 +322,13 @@ func TestTheGatesOfARunbookPassOnlyOnceTheStageIsDone(t *testing.T) {
 
 func TestVerifyAndOwnersLookThroughRancher(t *testing.T) {
 	t.Parallel()
-	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
 		downstream := apitest.Start(t)
 		downstream.Fill(5)
 		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = downstream })
-		out := runAt(t, flags, "verify", "--cluster", "harbour", "--stage", "install-ccm")
-		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, "5 of 5"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		out = runAt(t, flags, "leaders", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "html")
-		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, `class="timeline"`) && strings.Contains(out.stdout, "<td>kube-controller-manager</td>"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		out = runAt(t, flags, "leaders", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "json")
-		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, `"kube-controller-manager"`), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		shows(t, exitcode.Done, "verify --cluster harbour --stage install-ccm"+to, "5 of 5")
+		shows(t, exitcode.Done, "leaders --cluster fleet-default/harbour --for 2s -o html"+to, `class="timeline"`, "<td>kube-controller-manager</td>")
+		shows(t, exitcode.Done, "leaders --cluster fleet-default/harbour --for 2s -o json"+to, `"kube-controller-manager"`)
 	})
 }
 
@@ -360,37 +336,28 @@ func TestVerifyAndOwnersLookThroughRancher(t *testing.T) {
 // the cluster of the kubeconfig, and not Rancher's own.
 func TestAnEmptyFlagMeansNoOtherCluster(t *testing.T) {
 	t.Parallel()
-	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
-		for _, args := range [][]string{
-			{"verify", "--cluster", ""}, {"leaders", "--cluster="}, {"status", "-l", ""}, {"migrate", "--yes", "--cluster", " "}, {"apply", "--next", "--cluster", ""},
-			{"plan", "--cluster", "harbour", "--rancher-cli="},
-		} {
-			out := runAt(t, flags, args...)
-			assert.Truef(t, out.code == exitcode.Input && strings.Contains(out.stderr, " is empty; "), "%q: exit %d\n%s%s", args, out.code, out.stdout, out.stderr)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
+		for _, line := range []string{"verify --cluster ''", "leaders --cluster=", "status -l ''", "migrate --yes --cluster ' '", "apply --next --cluster ''", "plan --cluster harbour --rancher-cli="} {
+			shows(t, exitcode.Input, line+to, " is empty; ")
 		}
 		assert.True(t, len(r.Requests) == 0, r.Requests)
-		out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", "")
-		assert.Truef(t, out.code == exitcode.Input && strings.Contains(out.stderr, "--rancher-url is empty; "), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		// The last one counts, as for every flag.
-		if out := runAt(t, flags, "explain", "--cluster", "", "--cluster", "harbour"); out.code != exitcode.Done {
-			t.Errorf("exit %d\n%s", out.code, out.stderr)
-		}
+		shows(t, exitcode.Input, "plan --cluster harbour --rancher-url ''", "--rancher-url is empty; ")
+		shows(t, exitcode.Done, "explain --cluster '' --cluster harbour"+to) // the last one counts, as for every flag
 	})
 }
 
 func TestTakingAnyCertificateIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r, _ := managing(t)
-		out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", r.URL(), "--token-file", r.TokenFile(t), "--insecure-skip-tls-verify")
-		assert.Truef(t, out.code == exitcode.Done && strings.Count(out.stderr, "WARNING: --insecure-skip-tls-verify") == 1, "exit %d\n%s", out.code, out.stderr)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, _ string) {
+		out := shows(t, exitcode.Done, "plan --cluster harbour --insecure-skip-tls-verify --rancher-url "+r.URL()+" --token-file "+r.TokenFile(t))
+		assert.Equal(t, strings.Count(out.stderr, "WARNING: --insecure-skip-tls-verify"), 1, out.stderr)
 	})
 }
 
 // onRancher runs a test over a Rancher, with the flags that lead to it.
-func onRancher(t *testing.T, test func(t *testing.T, r *ranchertest.Server, flags []string)) {
+func onRancher(t *testing.T, test func(t *testing.T, r *ranchertest.Server, to string)) {
 	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
-		test(t, r, flags)
+		r, to := managing(t)
+		test(t, r, to)
 	})
 }

@@ -166,14 +166,9 @@ func TestAReviewComesInEveryFormat(t *testing.T) {
 		h.replace(".rke-lm.yaml", "cordon: auto\n", "cordon: auto\naccept:\n  - several-stages\n")
 	})
 	for format, check := range formatChecks(schema) {
-		r := runHere(t, "", "review", "--base", "main", "--head", "everything", "-o", format)
-		assert.Truef(t, r.code == exitcode.Found, "%s: exit %d\n%s", format, r.code, r.stderr)
-		check(t, r.stdout)
+		check(t, shows(t, exitcode.Found, "review --base main --head everything -o "+format).stdout)
 	}
-	r := runHere(t, "", "review", "--base", "main", "--head", "everything", "-o", "json")
-	for _, rule := range []string{"several-stages", "acceptance-added"} {
-		assert.Truef(t, strings.Contains(r.stdout, `"rule": "`+rule+`"`), "%s is missing in\n%s", rule, r.stdout)
-	}
+	shows(t, exitcode.Found, "review --base main --head everything -o json", `"rule": "several-stages"`, `"rule": "acceptance-added"`)
 }
 
 // Uncommitted edits count, and paths are those of the current folder.
@@ -181,21 +176,15 @@ func TestWithoutAHeadTheWorkingTreeIsReviewed(t *testing.T) {
 	h := reviewedRepository(t)
 	h.apply("--next", orchard)
 	t.Chdir("clusters")
-	r := runHere(t, "", "review", "--base", "main", "orchard.yaml")
-	assert.Truef(t, r.code == exitcode.Done && strings.Contains(r.stdout, "orchard.yaml:4\n  performs grant-migration-lease") && !strings.Contains(r.stdout, "clusters/"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	if r := runHere(t, "", "review", "--base", "main", "harbour.yaml"); r.stdout != "" {
-		t.Errorf("another file is reviewed:\n%s", r.stdout)
-	}
-	if r := runHere(t, "", "review", "--base", "main", "../../elsewhere"); r.code != exitcode.Input || !strings.Contains(r.stderr, "not in this repository") {
-		t.Errorf("exit %d\n%s", r.code, r.stderr)
-	}
+	shows(t, exitcode.Done, "review --base main orchard.yaml", "orchard.yaml:4\n  performs grant-migration-lease", "!clusters/")
+	assert.Equal(t, shows(t, exitcode.Done, "review --base main harbour.yaml").stdout, "", "another file is reviewed")
+	shows(t, exitcode.Input, "review --base main ../../elsewhere", "not in this repository")
 }
 
 func TestABrokenFileOfTheChangeIsAnErrorOfInput(t *testing.T) {
 	h := reviewedRepository(t)
 	h.replace(orchard, "metadata:\n  name: orchard\n", "metadata:\n  name: orchard\n  name: twice\n")
-	r := runHere(t, "", "review", "--base", "main", "-o", "json")
-	assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, orchard+":") && strings.Contains(r.stdout, `"line"`), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	shows(t, exitcode.Input, "review --base main -o json", orchard+":", `"line"`)
 }
 
 // What the base leaves out is no part of a review; a change cannot leave out its own files.
@@ -209,14 +198,11 @@ func TestAReviewLeavesOutWhatTheBaseDoes(t *testing.T) {
 		h.write(file, strings.Replace(textOf(t, file), "cloud-provider-name: aws", "cni: calico", 1))
 	}
 	h.write(".rke-lm.yaml", "exclude: [clusters/test, clusters]\n")
-	r := runHere(t, "", "review", "--base", "HEAD", "--exclude", "wharf.yaml", "--exclude", "test")
-	assert.Truef(t, r.code == exitcode.Found && strings.Contains(r.stdout, "excluded-change") && !strings.Contains(r.stdout, "provider-lost"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	shows(t, exitcode.Found, "review --base HEAD --exclude wharf.yaml --exclude test", "excluded-change", "!provider-lost")
 	for _, folder := range []string{".", "clusters"} { // the patterns start where the file is
 		t.Chdir(folder)
-		r := runHere(t, "", "review", "--base", "HEAD", "-o", "json")
-		assert.Truef(t, r.code == exitcode.Found && !strings.Contains(r.stdout, `"pier"`) && strings.Contains(r.stdout, `"wharf"`), "in %s: exit %d\n%s%s", folder, r.code, r.stdout, r.stderr)
+		shows(t, exitcode.Found, "review --base HEAD -o json", `!"pier"`, `"wharf"`)
 	}
 	h.write("../.rke-lm.yaml", "exclude: [clusters/test]\n")
-	r = runHere(t, "", "lint", ".")
-	assert.True(t, !strings.Contains(r.stdout, "pier") && strings.Contains(r.stdout, "wharf"), r.stdout)
+	shows(t, exitcode.Refused, "lint .", "!pier", "wharf")
 }

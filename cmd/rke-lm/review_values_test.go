@@ -4,16 +4,16 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 const (
 	valuesFile = "clusters/helm/aws-ccm.yaml"
-	ownValues  = "# Of the chart.\nargs:\n  - --v=4\n  - --cloud-provider=aws\n"
+	// reviewOfValues reviews a change with that file.
+	reviewOfValues = "review --base main --ccm-values " + valuesFile + " "
+	ownValues      = "# Of the chart.\nargs:\n  - --v=4\n  - --cloud-provider=aws\n"
 )
 
 // withValuesFile is a repository with an RKE cluster, its values file in another folder, and a
@@ -28,38 +28,23 @@ func withValuesFile(t *testing.T) *history {
 	return h
 }
 
-func reviewOfValues(t *testing.T, want int, args ...string) ran {
-	t.Helper()
-	r := runHere(t, "", append([]string{"review", "--base", "main", "--ccm-values", valuesFile}, args...)...)
-	assert.Truef(t, r.code == want, "%v: exit %d\n%s%s", args, r.code, r.stdout, r.stderr)
-	return r
-}
-
 func TestReviewFindsTheStageOfAChangedValuesFile(t *testing.T) {
 	h := withValuesFile(t)
 	h.apply("--through", "--stage", "enable-leader-migration", depot)
 	h.commit("before the chart")
 	h.apply("--next", "--ccm-values", valuesFile, depot)
-	r := reviewOfValues(t, exitcode.Done, "clusters")
-	assert.True(t, strings.Contains(r.stdout, "performs install-ccm\n") && strings.Contains(r.stdout, "next stage: install-ccm (manual)"), r.stdout)
-	if r := reviewOfValues(t, exitcode.Input); !strings.Contains(r.stderr, "--ccm-values: "+valuesFile+" has changed, and no cluster is in its folder or in the change") {
-		t.Error(r.stderr)
-	}
+	shows(t, exitcode.Done, reviewOfValues+"clusters", "performs install-ccm\n", "next stage: install-ccm (manual)")
+	shows(t, exitcode.Input, reviewOfValues, "--ccm-values: "+valuesFile+" has changed, and no cluster is in its folder or in the change")
 	h.replace(valuesFile, "--v=4", "--v=5")
-	if r := reviewOfValues(t, exitcode.Done, "clusters"); !strings.Contains(r.stdout, "args[0] changed  "+valuesFile+":3") {
-		t.Error(r.stdout)
-	}
+	shows(t, exitcode.Done, reviewOfValues+"clusters", "args[0] changed  "+valuesFile+":3")
 }
 
 func TestReviewCountsTheStagesOfBothFiles(t *testing.T) {
 	h := withValuesFile(t)
 	h.apply("--through", "--stage", "install-ccm", "--ccm-values", valuesFile, depot)
-	r := reviewOfValues(t, exitcode.Found)
-	assert.True(t, strings.Contains(r.stdout, "error several-stages") && strings.Contains(r.stdout, "grant-migration-lease, enable-leader-migration,\n    install-ccm"), r.stdout)
+	shows(t, exitcode.Found, reviewOfValues, "error several-stages", "grant-migration-lease, enable-leader-migration,\n    install-ccm")
 	h.git("checkout", "--quiet", depot)
-	if r := reviewOfValues(t, exitcode.Found, "clusters"); !strings.Contains(r.stdout, "error stage-out-of-order  "+valuesFile+":2") {
-		t.Error(r.stdout)
-	}
+	shows(t, exitcode.Found, reviewOfValues+"clusters", "error stage-out-of-order  "+valuesFile+":2")
 }
 
 func TestReviewTakesAValuesFileThatTheChangeAdds(t *testing.T) {
@@ -69,17 +54,13 @@ func TestReviewTakesAValuesFileThatTheChangeAdds(t *testing.T) {
 	h.write(valuesFile, ownValues)
 	h.git("add", valuesFile)
 	h.replace(depot, "node-monitor-grace-period: 30s", "node-monitor-grace-period: 40s")
-	r := reviewOfValues(t, exitcode.Found)
-	assert.True(t, strings.Contains(r.stdout, "error chart-unpinned  "+valuesFile+":2") && !strings.Contains(r.stdout, "performs"), r.stdout)
+	shows(t, exitcode.Found, reviewOfValues, "error chart-unpinned  "+valuesFile+":2", "!performs")
 }
 
 func TestReviewRefusesAValuesFileOfSeveralClusters(t *testing.T) {
 	h := withValuesFile(t)
 	h.replace(depot, "node-monitor-grace-period: 30s", "node-monitor-grace-period: 40s")
 	h.replace("other/wharf.yaml", "cloud-provider-name: aws", "cni: calico")
-	r := reviewOfValues(t, exitcode.Input)
-	assert.True(t, strings.Contains(r.stderr, "a second cluster"), r.stderr)
-	if r := runHere(t, "", "review", "--base", "main", "--ccm-values", "../../values.yaml"); r.code != exitcode.Input || !strings.Contains(r.stderr, "not in this repository") {
-		t.Errorf("exit %d\n%s", r.code, r.stderr)
-	}
+	shows(t, exitcode.Input, reviewOfValues, "a second cluster")
+	shows(t, exitcode.Input, "review --base main --ccm-values ../../values.yaml", "not in this repository")
 }

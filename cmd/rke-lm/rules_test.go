@@ -4,17 +4,19 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 )
 
@@ -75,9 +77,7 @@ func linted(t *testing.T, name, rule string) []transform.Finding {
 func lintedFile(t *testing.T, file, rule string, flags ...string) []transform.Finding {
 	t.Helper()
 	r := runHere(t, "", slices.Concat([]string{"lint", "-o", "json"}, flags, []string{file})...)
-	var list []transform.Finding
-	err := json.Unmarshal([]byte(r.stdout), &list)
-	assert.Mustf(t, err == nil, "%v\n%s", err, r.stderr)
+	list := decoded[[]transform.Finding](t, r.stdout)
 	return slices.DeleteFunc(list, func(f transform.Finding) bool { return f.Rule != rule })
 }
 
@@ -127,5 +127,31 @@ func TestFixesHold(t *testing.T) {
 			info, err := os.Stat(file)
 			assert.Truef(t, err == nil && info.Mode().Perm() == 0o640, "%v, %v", info.Mode(), err)
 		})
+	}
+}
+
+// TestEveryRuleIsExplained holds the reasons to the tables: what can be accepted has a
+// reason to, and nothing else has.
+func TestEveryRuleIsExplained(t *testing.T) {
+	all, _ := run.Rules(formats())
+	for _, r := range all {
+		assert.Truef(t, r.Finds != "" && r.Why != "" && r.Source != "" && r.Repair != "", "%s: %+v", r.Name, r)
+		assert.Truef(t, r.Acceptable == (r.Accept != ""), "%s can be accepted: %t; when: %q", r.Name, r.Acceptable, r.Accept)
+		said := runHere(t, "", "rules", r.Name)
+		never := strings.Contains(said.stdout, "--accept is refused")
+		assert.Truef(t, said.code == exitcode.Done && never != r.Acceptable, "rules %s: exit code %d\n%s", r.Name, said.code, said.stdout)
+	}
+}
+
+// TestEveryRuleThatIsPrintedIsExplained reads the names that the golden cases print.
+func TestEveryRuleThatIsPrintedIsExplained(t *testing.T) {
+	known := run.RuleNames(formats())
+	printed := regexp.MustCompile(`(?m)^ *(?:error|warning|note) ([a-z-]+)  `)
+	for _, c := range golden.Inputs(t) {
+		for _, file := range c.Outputs() {
+			for _, m := range printed.FindAllStringSubmatch(file, -1) {
+				assert.Truef(t, slices.Contains(known, m[1]), "%s prints the rule %s, which `rke-lm rules` does not know", c.Name, m[1])
+			}
+		}
 	}
 }

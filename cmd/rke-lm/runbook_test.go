@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // filesRead are the files that a call of a program reads.
@@ -80,13 +81,10 @@ func TestTheCommandsOfARunbookFindTheirFiles(t *testing.T) {
 	assert.Truef(t, books >= 100, "there are only %d runbooks", books)
 }
 
-func runbooks(t *testing.T) (texts []string) {
+func runbooks(t *testing.T) []string {
 	t.Helper()
 	found := assert.Value(filepath.Glob("plans/*/*/runbook.md"))(t)
-	for _, name := range found {
-		texts = append(texts, textOf(t, name))
-	}
-	return texts
+	return lists.Map(found, func(name string) string { return textOf(t, name) })
 }
 
 var commandOfRunbook = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")

@@ -74,7 +74,8 @@ func uncounted(t *testing.T, text string) map[string]any {
 // else writes the status then. It also returns how many values are tested.
 func taken(t *testing.T, object []byte, file string) (after []byte, tests int) {
 	t.Helper()
-	onlyForTheUser(t, file)
+	info := assert.Value(os.Stat(file))(t)
+	assert.True(t, info.Mode().Perm() == 0o600, file, info.Mode())
 	patch := assert.Value(kubeyaml.ToJSON([]byte(textOf(t, file))))(t) // as kubectl reads a patch file
 	var operations []struct{ Op, Path string }
 	assert.NilError(t, json.Unmarshal(patch, &operations))
@@ -108,7 +109,7 @@ func TestTheRunbookPatchesAnObjectThatKubectlPrinted(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			here(t, map[string]string{c.file: c.text})
-			must(t, exitcode.Done, "plan", "--out", "plans", c.file)
+			shows(t, exitcode.Done, "plan --out plans "+c.file)
 			books, err := filepath.Glob("plans/*/*/runbook.md")
 			assert.Must(t, err == nil && len(books) == 1, books, err)
 			book := textOf(t, books[0])
@@ -135,12 +136,6 @@ func TestTheRunbookPatchesAnObjectThatKubectlPrinted(t *testing.T) {
 			}
 		})
 	}
-}
-
-func onlyForTheUser(t *testing.T, file string) {
-	t.Helper()
-	info, err := os.Stat(file)
-	assert.Truef(t, err == nil && info.Mode().Perm() == 0o600, "%s: %v %v", file, info.Mode(), err)
 }
 
 // A patch holds what the stage changes and tests, and no secret apart from that.

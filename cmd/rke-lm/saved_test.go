@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -62,37 +63,19 @@ func textOf(t *testing.T, name string) string {
 	return string(b)
 }
 
-// must runs a command line that ends with this code, and returns what it did.
-func must(t *testing.T, code int, args ...string) ran {
-	t.Helper()
-	r := runHere(t, "", args...)
-	assert.Mustf(t, r.code == code, "rke-lm %s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
-	return r
-}
-
-// says expects a part of what was said on standard error.
-func says(t *testing.T, r ran, want string) {
-	t.Helper()
-	assert.Contains(t, r.stderr, want)
-}
-
-func planned(t *testing.T, files map[string]string, args ...string) {
+// planned plans files here, and returns the runbook of the first cluster.
+func planned(t *testing.T, files map[string]string, line string) string {
 	t.Helper()
 	here(t, files)
-	must(t, exitcode.Done, append([]string{"plan", "--end-state", "external", "--out", "plans"}, args...)...)
+	shows(t, exitcode.Done, "plan --end-state external --out plans "+line)
+	return runbooks(t)[0]
 }
 
 func TestPlanOutWritesAFolderForEachCluster(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": wharf + "---\n" + pier}, "c.yaml")
 	for _, cluster := range []string{"wharf", "pier"} {
 		folder := filepath.Join("plans", "fleet-default", cluster)
-		entries := assert.Value(os.ReadDir(folder))(t)
-		var names []string
-		for _, e := range entries {
-			names = append(names, e.Name())
-			info, err := e.Info()
-			assert.Truef(t, err == nil && info.Mode().Perm() == 0o600, "%s: %v %v", e.Name(), info.Mode(), err)
-		}
+		names := lists.Map(assert.Value(os.ReadDir(folder))(t), os.DirEntry.Name)
 		want := []string{
 			".gitignore", "00-start.yaml", "01-grant-migration-lease.diff", "01-grant-migration-lease.yaml", "02-enable-leader-migration.diff", "02-enable-leader-migration.yaml",
 			"03-install-ccm.diff", "03-install-ccm.yaml", "05-switch-to-external.diff", "05-switch-to-external.yaml",
@@ -103,13 +86,13 @@ func TestPlanOutWritesAFolderForEachCluster(t *testing.T) {
 }
 
 func TestStagedDocumentsAreWhatApplyWrites(t *testing.T) {
-	planned(t, map[string]string{"c.json": `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"slip","namespace":"ns"},"spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cloud-provider-name":"aws"}}}}`, "c.yaml": "# head\n---\n" + wharf + "# tail\n"}, "c.yaml", "c.json")
+	planned(t, map[string]string{"c.json": `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"slip","namespace":"ns"},"spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cloud-provider-name":"aws"}}}}`, "c.yaml": "# head\n---\n" + wharf + "# tail\n"}, "c.yaml c.json")
 	for file, folder := range map[string]string{"c.yaml": "plans/fleet-default/wharf/", "c.json": "plans/ns/slip/"} {
 		for _, stage := range stages.Names() {
 			if !slices.Contains(stages.UndoNames(), stage) {
 				continue
 			}
-			want := must(t, exitcode.Done, "apply", "--end-state", "external", "--through", "--stage", stage, "--stdout", file).stdout
+			want := shows(t, exitcode.Done, "apply --end-state external --through --stage "+stage+" --stdout "+file).stdout
 			staged, _ := filepath.Glob(folder + "0?-" + stage + filepath.Ext(file))
 			if got := textOf(t, strings.Join(staged, " ")); got != want {
 				t.Errorf("%s: %s", stage, cmp.Diff(want, got))
@@ -123,26 +106,20 @@ var applyCommand = regexp.MustCompile(`(?m)^rke-lm (apply .*)$`)
 // TestTheRunbookCanBeFollowed runs the commands of a runbook in their order, and
 // its undo commands in reverse.
 func TestTheRunbookCanBeFollowed(t *testing.T) {
-	planned(t, map[string]string{"c.yaml": "a: neighbour\n---\n" + wharf}, "c.yaml")
-	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
-	var back [][]string
+	book := planned(t, map[string]string{"c.yaml": "a: neighbour\n---\n" + wharf}, "c.yaml")
+	var back []string
 	for _, m := range applyCommand.FindAllStringSubmatch(book, -1) {
-		args := strings.Fields(m[1])
-		if slices.Contains(args, "--undo") {
-			back = append(back, args)
+		if strings.Contains(m[1], " --undo ") {
+			back = append(back, m[1])
 			continue
 		}
-		must(t, exitcode.Done, args...)
+		shows(t, exitcode.Done, m[1])
 	}
-	if !strings.HasSuffix(textOf(t, "c.yaml"), textOf(t, "plans/fleet-default/wharf/07-disable-leader-migration.yaml")) || len(back) != 5 {
-		t.Errorf("%d ways back from\n%s", len(back), textOf(t, "c.yaml"))
+	assert.Truef(t, strings.HasSuffix(textOf(t, "c.yaml"), textOf(t, "plans/fleet-default/wharf/07-disable-leader-migration.yaml")) && len(back) == 5, "%d ways back from\n%s", len(back), textOf(t, "c.yaml"))
+	for _, line := range slices.Backward(back) {
+		shows(t, exitcode.Done, line)
 	}
-	for _, args := range slices.Backward(back) {
-		must(t, exitcode.Done, args...)
-	}
-	if got := textOf(t, "c.yaml"); got != "a: neighbour\n---\n"+wharf {
-		t.Error(cmp.Diff(wharf, got))
-	}
+	assert.DeepEqual(t, textOf(t, "c.yaml"), "a: neighbour\n---\n"+wharf)
 }
 
 // In a repository the commands are the same in every clone.
@@ -153,24 +130,23 @@ func TestTheRunbookOfARepositoryHasNoAbsolutePath(t *testing.T) {
 	} {
 		here(t, map[string]string{"clusters/c.yaml": wharf, ".git/HEAD": ""})
 		t.Chdir(c.from)
-		must(t, exitcode.Done, "plan", "--end-state", "external", "--out", c.out, c.file)
+		shows(t, exitcode.Done, "plan --end-state external --out "+c.out+" "+c.file)
 		book := textOf(t, c.out+"/fleet-default/wharf/runbook.md")
 		for _, want := range []string{"Run the commands in " + c.start + ": ", "rke-lm apply --plan " + c.out + "/fleet-default/wharf --stage grant-migration-lease " + c.file + "\n", " replace -f " + c.out + "/", " file://" + c.out + "/fleet-default/wharf/aws-ccm-policy.json\n"} {
 			assert.Contains(t, book, want, "it does not say")
 		}
 		i := strings.Index(book, t.TempDir()[:len(os.TempDir())+1])
 		assert.Truef(t, i < 0, "it names the machine:\n%s", book)
-		must(t, exitcode.Done, strings.Fields(applyCommand.FindStringSubmatch(book)[1])...)
+		shows(t, exitcode.Done, applyCommand.FindStringSubmatch(book)[1])
 	}
-	planned(t, map[string]string{"c.yaml": wharf, "r/.git/HEAD": ""}, "c.yaml")
-	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
+	book := planned(t, map[string]string{"c.yaml": wharf, "r/.git/HEAD": ""}, "c.yaml")
 	assert.True(t, strings.Contains(book, "paths are those of that machine") && strings.Contains(book, " --plan /"), book)
 }
 
 // A stage that the plan does not have takes no number.
 func TestAPlanAndItsRunbookNumberStagesAlike(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
-	r := must(t, exitcode.Done, "plan", "--end-state", "external", "--cordon", "never", "--out", "plans", "c.yaml")
+	r := shows(t, exitcode.Done, "plan --end-state external --cordon never --out plans c.yaml")
 	shown := regexp.MustCompile(`(?m)^ +(\d+) +([a-z-]+)  `).FindAllStringSubmatch(r.stdout, -1)
 	listed := regexp.MustCompile(`(?m)^\| (\d+) \| ([a-z-]+) \|`).FindAllStringSubmatch(textOf(t, "plans/fleet-default/wharf/runbook.md"), -1)
 	assert.Mustf(t, len(shown) == len(listed) && len(shown) >= 5, "%d stages, and %d in the runbook", len(shown), len(listed))
@@ -182,8 +158,7 @@ func TestAPlanAndItsRunbookNumberStagesAlike(t *testing.T) {
 
 // Each stage with something to do ends with a gate, and every command has a box to check.
 func TestEveryStageOfTheRunbookHasAGate(t *testing.T) {
-	planned(t, map[string]string{"c.yaml": wharf}, "--cordon", "always", "c.yaml")
-	_, book, _ := strings.Cut(textOf(t, "plans/fleet-default/wharf/runbook.md"), "\n## 01 ")
+	_, book, _ := strings.Cut(planned(t, map[string]string{"c.yaml": wharf}, "--cordon always c.yaml"), "\n## 01 ")
 	for part := range strings.SplitSeq(book, "\n## ") {
 		name, text, _ := strings.Cut(part, "\n")
 		stage := name[strings.LastIndex(name, " ")+1:]
@@ -197,8 +172,7 @@ func TestEveryStageOfTheRunbookHasAGate(t *testing.T) {
 }
 
 func TestTheRunbookHasAllOfAStage(t *testing.T) {
-	planned(t, map[string]string{"my cluster.yaml": wharf}, "--target-version", "v1.26.16+rke2r1", "--cordon", "always", "my cluster.yaml")
-	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
+	book := planned(t, map[string]string{"my cluster.yaml": wharf}, "--target-version v1.26.16+rke2r1 --cordon always 'my cluster.yaml'")
 	for _, want := range []string{
 		"# Runbook: rke2 fleet-default/wharf\n", "| 05 | switch-to-external | to do |", "## 01 grant-migration-lease\n", "**Why.** By default kube-controller-manager has no permission on the migration lease",
 		"`01-grant-migration-lease.diff` has the diff", "- line 15, `spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg`", "'/", "my cluster.yaml'\n",
@@ -213,8 +187,7 @@ func TestTheRunbookHasAllOfAStage(t *testing.T) {
 
 // A manager without its flag would be a second owner, so its undone manifest stays out of the cluster.
 func TestTheRunbookTakesAManagerOutBeforeItsUndo(t *testing.T) {
-	planned(t, map[string]string{"manifests/c.yaml": golden.Input(t, "manifest-cloud-static-pod").Text()}, "manifests/c.yaml")
-	book := textOf(t, "plans/kube-system/cloud-controller-manager/runbook.md")
+	book := planned(t, map[string]string{"manifests/c.yaml": golden.Input(t, "manifest-cloud-static-pod").Text()}, "manifests/c.yaml")
 	_, stage, _ := strings.Cut(book, "## 03 install-ccm")
 	_, undo, _ := strings.Cut(stage, "**Before the undo.**")
 	for _, want := range []string{"remove the manager, and do not start it again: without the flag it would run the cloud controllers at the same time as kube-controller-manager", "rm /etc/kubernetes/manifests/cloud-controller-manager.yaml", "**Undo.**", "Keep the file where it is, and do not apply it to the cluster.", "**After the undo.**"} {
@@ -227,12 +200,12 @@ func TestTheRunbookTakesAManagerOutBeforeItsUndo(t *testing.T) {
 
 func TestBlockedStagesSayWhyInTheRunbook(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
-	must(t, exitcode.Done, "plan", "--out", "plans", "c.yaml")
+	shows(t, exitcode.Done, "plan --out plans c.yaml")
 	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
 	assert.True(t, strings.Contains(book, "- **error** `node-rename`") && strings.Contains(book, "**These errors block the stage.**"), book)
-	must(t, exitcode.Done, "apply", "--plan", "plans", "--stage", "install-ccm", "--through", "c.yaml")
+	shows(t, exitcode.Done, "apply --plan plans --stage install-ccm --through c.yaml")
 	before := textOf(t, "c.yaml")
-	says(t, must(t, exitcode.Found, "apply", "--plan", "plans", "--next", "c.yaml"), "stage switch-to-external is blocked by the errors above; correct them, or accept them with --accept node-rename; then plan again with --out")
+	shows(t, exitcode.Found, "apply --plan plans --next c.yaml", "stage switch-to-external is blocked by the errors above; correct them, or accept them with --accept node-rename; then plan again with --out")
 	assert.Equal(t, textOf(t, "c.yaml"), before, "the file was written")
 }
 
@@ -249,49 +222,43 @@ func TestDiffsInAPlanFolderHoldNoSecrets(t *testing.T) {
 func TestPlanFoldersMustNotBeFoundAsClusters(t *testing.T) {
 	here(t, map[string]string{"clusters/c.yaml": wharf})
 	for _, dir := range []string{"clusters/plans", "clusters", "clusters/a/../plans"} {
-		says(t, must(t, exitcode.Input, "plan", "--out", dir, "clusters"), "it is in clusters, where its documents would be read as clusters")
+		shows(t, exitcode.Input, "plan clusters --out "+dir, "it is in clusters, where its documents would be read as clusters")
 	}
 	for _, dir := range []string{"clusters/.plans", "plans", "clusters/../clusters-plans"} {
-		must(t, exitcode.Done, "plan", "--out", dir, "clusters")
+		shows(t, exitcode.Done, "plan clusters --out "+dir)
 	}
 }
 
 func TestTwoClustersOfOneNameCannotShareAFolder(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf, "b/b.yaml": wharf})
-	r := must(t, exitcode.Refused, "plan", "--out", "plans", "a.yaml", "b/b.yaml")
-	says(t, r, "error: b/b.yaml, document 1 (fleet-default/wharf): the folder plans/fleet-default/wharf has the plan of a.yaml, document 1 (fleet-default/wharf); use a different --out for each")
+	shows(t, exitcode.Refused, "plan --out plans a.yaml b/b.yaml", "error: b/b.yaml, document 1 (fleet-default/wharf): the folder plans/fleet-default/wharf has the plan of a.yaml, document 1 (fleet-default/wharf); use a different --out for each")
 }
 
 // A plan is replaced as a whole: with it goes what undoes its stages.
 func TestAPlanThatIsStillNeededIsReplacedOnlyOnRequest(t *testing.T) {
-	again := []string{"plan", "--end-state", "external", "--out", "plans", "c.yaml"}
-	const plan = "plans/fleet-default/wharf/plan.json"
+	const again, plan = "plan --end-state external --out plans c.yaml", "plans/fleet-default/wharf/plan.json"
 	planned(t, map[string]string{"c.yaml": wharf}, "c.yaml")
-	r := must(t, exitcode.Done, again...)
+	r := shows(t, exitcode.Done, again)
 	assert.True(t, strings.HasSuffix(r.stdout, "\nrunbook: plans/fleet-default/wharf/runbook.md\nnext: rke-lm apply --plan plans --next c.yaml\n"), r.stdout)
 	assert.Equal(t, textOf(t, "plans/fleet-default/wharf/.gitignore"), "*\n", "git would take the folder")
 	putFile(t, "c.yaml", strings.Replace(wharf, "# for now", "# until later", 1))
-	must(t, exitcode.Done, again...) // nothing is done, and no plan is of use to another document
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{append(again, "--cordon", "never"), "error: plans/fleet-default/wharf: its plan was made with other choices; use another folder with --out, or add --replace"},
-		{append(again, "--accept", "ccm-not-in-file"), "its plan was made with other choices"},
-		{again, "error: plans/fleet-default/wharf: grant-migration-lease is done, and only its plan undoes it to the same bytes; use another folder with --out, or add --replace"},
+	shows(t, exitcode.Done, again) // nothing is done, and no plan is of use to another document
+	for _, c := range []struct{ more, want string }{
+		{" --cordon never", "error: plans/fleet-default/wharf: its plan was made with other choices; use another folder with --out, or add --replace"},
+		{" --accept ccm-not-in-file", "its plan was made with other choices"},
+		{"", "error: plans/fleet-default/wharf: grant-migration-lease is done, and only its plan undoes it to the same bytes; use another folder with --out, or add --replace"},
 	} {
-		if !strings.Contains(c.want, "choices") {
-			must(t, exitcode.Done, "apply", "--plan", "plans", "--next", "c.yaml")
+		if c.more == "" {
+			shows(t, exitcode.Done, "apply --plan plans --next c.yaml")
 		}
 		before := textOf(t, plan)
-		says(t, must(t, exitcode.Refused, c.args...), c.want)
+		shows(t, exitcode.Refused, again+c.more, c.want)
 		assert.Equal(t, textOf(t, plan), before, "the plan was replaced")
 	}
-	must(t, exitcode.Done, append(again, "--replace")...)
+	shows(t, exitcode.Done, again+" --replace")
 	before := textOf(t, "c.yaml")
-	if must(t, exitcode.Done, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "c.yaml"); textOf(t, "c.yaml") != before {
-		t.Error("the old plan is still there")
-	}
+	shows(t, exitcode.Done, "apply --plan plans --undo grant-migration-lease c.yaml")
+	assert.Equal(t, textOf(t, "c.yaml"), before, "the old plan is still there")
 }
 
 func TestASavedPlanIsAppliedToItsDocumentAlone(t *testing.T) {
@@ -312,7 +279,7 @@ func TestASavedPlanIsAppliedToItsDocumentAlone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			planned(t, map[string]string{"c.yaml": wharf + "---\n" + pier}, "c.yaml")
 			putFile(t, "c.yaml", c.file)
-			says(t, must(t, c.code, "apply", "--plan", "plans", "--next", "c.yaml"), c.want)
+			shows(t, c.code, "apply --plan plans --next c.yaml", c.want)
 			want := c.file
 			if strings.Contains(c.file, wharf) {
 				want = strings.Replace(c.file, wharf, textOf(t, "plans/fleet-default/wharf/01-grant-migration-lease.yaml"), 1)
@@ -324,83 +291,66 @@ func TestASavedPlanIsAppliedToItsDocumentAlone(t *testing.T) {
 
 func TestStagesOfASavedPlanComeInTheirOrder(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": wharf}, "c.yaml")
-	says(t, must(t, exitcode.Refused, "apply", "--plan", "plans", "--stage", "install-ccm", "c.yaml"), "grant-migration-lease comes before install-ccm and is not done; apply it first, or add --through")
-	must(t, exitcode.Done, "apply", "--plan", "plans", "--stage", "install-ccm", "--through", "c.yaml")
-	says(t, must(t, exitcode.Refused, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "c.yaml"), "install-ccm comes after grant-migration-lease and is still in the file; undo it first, or add --through")
-	says(t, must(t, exitcode.Done, "apply", "--plan", "plans", "--undo", "switch-to-external", "c.yaml"), "nothing to do")
-	r := must(t, exitcode.Done, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "--through", "--dry-run", "c.yaml")
-	says(t, r, "install-ccm, enable-leader-migration, grant-migration-lease undone, would be written\n")
-	assert.Contains(t, r.stdout, "-      kind: HelmChart")
-	if r := must(t, exitcode.Done, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "--through", "--stdout", "c.yaml"); r.stdout != wharf {
-		t.Error(cmp.Diff(wharf, r.stdout))
-	}
+	shows(t, exitcode.Refused, "apply --plan plans --stage install-ccm c.yaml", "grant-migration-lease comes before install-ccm and is not done; apply it first, or add --through")
+	shows(t, exitcode.Done, "apply --plan plans --stage install-ccm --through c.yaml")
+	const undo = "apply --plan plans --undo grant-migration-lease c.yaml"
+	shows(t, exitcode.Refused, undo, "install-ccm comes after grant-migration-lease and is still in the file; undo it first, or add --through")
+	shows(t, exitcode.Done, "apply --plan plans --undo switch-to-external c.yaml", "nothing to do")
+	shows(t, exitcode.Done, undo+" --through --dry-run", "install-ccm, enable-leader-migration, grant-migration-lease undone, would be written\n", "-      kind: HelmChart")
+	assert.Equal(t, shows(t, exitcode.Done, undo+" --through --stdout").stdout, wharf)
 	assert.Equal(t, textOf(t, "c.yaml"), textOf(t, "plans/fleet-default/wharf/03-install-ccm.yaml"), "the file was written")
 }
 
 func TestASavedPlanWorksOnStreams(t *testing.T) {
 	here(t, nil)
-	r := runHere(t, wharf, "plan", "--out", "plans", "-")
-	assert.Must(t, r.code == exitcode.Done && strings.Contains(textOf(t, "plans/fleet-default/wharf/runbook.md"), "--stage grant-migration-lease - < cluster.yaml > changed.yaml"), r.stderr)
+	runHere(t, wharf, "plan", "--out", "plans", "-").shows(t, "plan", exitcode.Done)
+	assert.Contains(t, runbooks(t)[0], "--stage grant-migration-lease - < cluster.yaml > changed.yaml")
 	next := runHere(t, wharf, "apply", "--plan", "plans", "--next", "-")
 	assert.Equal(t, next.stdout, textOf(t, "plans/fleet-default/wharf/01-grant-migration-lease.yaml"), next)
 	back := runHere(t, next.stdout, "apply", "--plan", "plans/fleet-default/wharf", "--undo", "grant-migration-lease", "-")
-	assert.True(t, back.stdout == wharf, back)
+	assert.Equal(t, back.stdout, wharf, back)
 }
 
 func TestASavedPlanHoldsItsChoices(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": wharf, "choices.yaml": "end-state: aws-override\n"}, "c.yaml")
-	says(t, must(t, exitcode.Input, "apply", "--plan", "plans", "--next", "--end-state", "external", "c.yaml"), "--end-state cannot be used with --plan, which has the choices of the saved plan")
-	must(t, exitcode.Done, "apply", "--plan", "plans", "--next", "--config", "choices.yaml", "c.yaml")
-	says(t, must(t, exitcode.Input, "apply", "--plan", "missing", "--next", "c.yaml"), "missing: no such plan folder; use one from plan --out")
+	shows(t, exitcode.Input, "apply --plan plans --next --end-state external c.yaml", "--end-state cannot be used with --plan, which has the choices of the saved plan")
+	shows(t, exitcode.Done, "apply --plan plans --next --config choices.yaml c.yaml")
+	shows(t, exitcode.Input, "apply --plan missing --next c.yaml", "missing: no such plan folder; use one from plan --out")
 }
 
 func TestUndoWithoutAPlanUndoesWhatTheFileShows(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
-	must(t, exitcode.Done, "apply", "--end-state", "external", "--through", "--stage", "disable-leader-migration", "c.yaml")
+	shows(t, exitcode.Done, "apply --end-state external --through --stage disable-leader-migration c.yaml")
 	final := textOf(t, "c.yaml")
-	says(t, must(t, exitcode.Refused, "apply", "--undo", "install-ccm", "c.yaml"), "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through")
-	r := must(t, exitcode.Done, "apply", "--undo", "switch-to-external", "--through", "--dry-run", "c.yaml")
-	assert.True(t, strings.Contains(r.stdout, "+      cloud-provider-name: aws # for now\n") && textOf(t, "c.yaml") == final, r.stdout)
+	shows(t, exitcode.Refused, "apply --undo install-ccm c.yaml", "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through")
+	shows(t, exitcode.Done, "apply --undo switch-to-external --through --dry-run c.yaml", "+      cloud-provider-name: aws # for now\n")
+	assert.Equal(t, textOf(t, "c.yaml"), final)
 	for _, stage := range []string{"disable-leader-migration", "switch-to-external", "install-ccm", "enable-leader-migration", "grant-migration-lease"} {
-		says(t, must(t, exitcode.Done, "apply", "--undo", stage, "c.yaml"), "c.yaml: fleet-default/wharf: "+stage+" undone, written\n")
+		shows(t, exitcode.Done, "apply --undo "+stage+" c.yaml", "c.yaml: fleet-default/wharf: "+stage+" undone, written\n")
 	}
-	if got := textOf(t, "c.yaml"); got != wharf {
-		t.Error(cmp.Diff(wharf, got))
-	}
-	says(t, must(t, exitcode.Done, "apply", "--undo", "grant-migration-lease", "c.yaml"), "nothing to do")
+	assert.DeepEqual(t, textOf(t, "c.yaml"), wharf)
+	shows(t, exitcode.Done, "apply --undo grant-migration-lease c.yaml", "nothing to do")
 }
 
 func TestUndoRefusesWhatTheFileDoesNotShowAndStatesTheRemedies(t *testing.T) {
-	before := strings.Replace(wharf, "    additionalManifest: |\n      kind: ConfigMap\n      metadata: {name: some, namespace: demo}\n", "", 1)
-	here(t, map[string]string{"c.yaml": before})
-	must(t, exitcode.Done, "apply", "--next", "c.yaml")
+	here(t, map[string]string{"c.yaml": small("wharf")})
+	shows(t, exitcode.Done, "apply --next c.yaml")
 	granted := textOf(t, "c.yaml")
-	says(t, must(t, exitcode.Refused, "apply", "--undo", "grant-migration-lease", "c.yaml"), "it contains nothing else, and was either absent or empty before; the file does not show which; undo it with its plan folder (--plan), or restore the file from git, or add --canonical for the usual form")
+	shows(t, exitcode.Refused, "apply --undo grant-migration-lease c.yaml", "it contains nothing else, and was either absent or empty before; the file does not show which; undo it with its plan folder (--plan), or restore the file from git, or add --canonical for the usual form")
 	assert.Equal(t, textOf(t, "c.yaml"), granted, "the file was written")
-	must(t, exitcode.Done, "apply", "--undo", "grant-migration-lease", "--canonical", "c.yaml")
-	if got := textOf(t, "c.yaml"); got != before {
-		t.Error(cmp.Diff(before, got))
-	}
+	shows(t, exitcode.Done, "apply --undo grant-migration-lease --canonical c.yaml")
+	assert.DeepEqual(t, textOf(t, "c.yaml"), small("wharf"))
 }
 
 func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
-	here(t, map[string]string{"c.yaml": wharf, "override.yaml": "end-state: aws-override\naccept: [node-rename]\n", "typo.yaml": "# ours\nend-stat: external\n"})
-	state := func(args ...string) string {
-		t.Helper()
-		out := must(t, exitcode.Done, append(args, "c.yaml")...).stdout
-		if strings.Contains(out, "+        - cloud-provider=external") {
-			return "aws-override"
-		}
-		return "external"
-	}
-	assert.Equal(t, state("plan", "--all", "--config", "override.yaml"), "aws-override", "the file does not count")
-	assert.Equal(t, state("--config", "override.yaml", "plan", "--all"), "aws-override", "in front of the verb it does not count")
-	assert.Equal(t, state("plan", "--all", "--config", "override.yaml", "--end-state", "external"), "external", "the command line does not win")
-	must(t, exitcode.Done, "version", "--config", "override.yaml")
-	says(t, must(t, exitcode.Input, "plan", "--config", "typo.yaml", "c.yaml"), "error: typo.yaml:2: end-stat: not a migration option; did you mean end-state?")
-	says(t, must(t, exitcode.Input, "plan", "--config", "missing.yaml", "c.yaml"), "error: configuration missing.yaml: no such file or directory")
-	putFile(t, "wrong.yaml", "end-state: outside\n")
-	says(t, must(t, exitcode.Input, "plan", "--config", "wrong.yaml", "c.yaml"), "--end-state outside is not known; use one of external, aws-override")
+	here(t, map[string]string{"c.yaml": wharf, "override.yaml": "end-state: aws-override\naccept: [node-rename]\n", "typo.yaml": "# ours\nend-stat: external\n", "wrong.yaml": "end-state: outside\n"})
+	const override = "+        - cloud-provider=external"
+	shows(t, exitcode.Done, "plan --all --config override.yaml c.yaml", override)
+	shows(t, exitcode.Done, "--config override.yaml plan --all c.yaml", override)
+	shows(t, exitcode.Done, "plan --all --config override.yaml --end-state external c.yaml", "!"+override)
+	shows(t, exitcode.Done, "version --config override.yaml")
+	shows(t, exitcode.Input, "plan --config typo.yaml c.yaml", "error: typo.yaml:2: end-stat: not a migration option; did you mean end-state?")
+	shows(t, exitcode.Input, "plan --config wrong.yaml c.yaml", "--end-state outside is not known; use one of external, aws-override")
 }
 
 // TestEveryChoiceCanBeInAConfig holds the flags of plan to those of a file.
@@ -417,15 +367,12 @@ func TestEveryChoiceCanBeInAConfig(t *testing.T) {
 // A plan that an earlier release has saved chose external, which was an answer then.
 func TestASavedPlanThatRenamesNodesStopsBeforeTheSwitch(t *testing.T) {
 	here(t, map[string]string{"wharf.yaml": wharf + "    machinePools: [{name: servers, controlPlaneRole: true, etcdRole: true}]\n"})
-	must(t, exitcode.Done, "plan", "--out", "plans", "--end-state", "external", "--accept", "node-rename", "wharf.yaml")
+	shows(t, exitcode.Done, "plan --out plans --end-state external --accept node-rename wharf.yaml")
 	saved := "plans/fleet-default/wharf/plan.json"
-	for _, accepted := range []string{`"accepted": true`, `"accept": [`} {
-		if !strings.Contains(textOf(t, saved), accepted) {
-			t.Fatalf("no %s in %s", accepted, textOf(t, saved))
-		}
-	}
-	putFile(t, saved, strings.ReplaceAll(textOf(t, saved), `"node-rename"`, `"address-flapping"`))
-	must(t, exitcode.Done, "apply", "--plan", "plans", "--stage", stages.InstallCCM, "--through", "wharf.yaml")
-	r := must(t, exitcode.Found, "apply", "--plan", "plans", "--stage", stages.SwitchToExternal, "wharf.yaml")
-	assert.True(t, strings.Contains(r.stderr, "external renames every node of the machine pools servers") && !strings.Contains(textOf(t, "wharf.yaml"), "cloud-provider-name: external"), r.stderr)
+	text := textOf(t, saved)
+	assert.Must(t, strings.Contains(text, `"accepted": true`) && strings.Contains(text, `"accept": [`), text)
+	putFile(t, saved, strings.ReplaceAll(text, `"node-rename"`, `"address-flapping"`))
+	shows(t, exitcode.Done, "apply --plan plans --stage install-ccm --through wharf.yaml")
+	shows(t, exitcode.Found, "apply --plan plans --stage switch-to-external wharf.yaml", "external renames every node of the machine pools servers")
+	assert.True(t, !strings.Contains(textOf(t, "wharf.yaml"), "cloud-provider-name: external"), "the switch is written")
 }

@@ -199,25 +199,22 @@ func withEveryChoice() []string {
 }
 
 // writings are the ways to write a cluster.
-var writings = []func(t *testing.T, text string) (name, written string){
-	func(_ *testing.T, text string) (string, string) { return "cluster.yaml", text },
-	func(_ *testing.T, text string) (string, string) {
-		return "cluster.yaml", strings.ReplaceAll(text, "\n", "\r\n")
-	},
-	func(t *testing.T, text string) (string, string) { return "cluster.json", asJSON(t, text) },
-	func(t *testing.T, text string) (string, string) {
+var writings = []struct {
+	name  string
+	write func(t *testing.T, text string) string
+}{
+	{"cluster.yaml", func(_ *testing.T, text string) string { return text }},
+	{"cluster.yaml", func(_ *testing.T, text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }},
+	{"cluster.json", asJSON},
+	{"cluster.json", func(t *testing.T, text string) string {
 		var b bytes.Buffer
-		if err := json.Indent(&b, []byte(asJSON(t, text)), "", "  "); err != nil {
-			t.Fatal(err)
-		}
-		return "cluster.json", b.String()
-	},
+		assert.NilError(t, json.Indent(&b, []byte(asJSON(t, text)), "", "  "))
+		return b.String()
+	}},
 }
 
 func asJSON(t *testing.T, text string) string {
-	t.Helper()
-	b := assert.Value(sigsyaml.YAMLToJSON([]byte(text)))(t)
-	return string(b) + "\n"
+	return string(assert.Value(sigsyaml.YAMLToJSON([]byte(text)))(t)) + "\n"
 }
 
 func TestNoOutputShowsASecret(t *testing.T) {
@@ -230,7 +227,8 @@ func TestNoOutputShowsASecret(t *testing.T) {
 			t.Run(fmt.Sprint(d.name, d.values, "/", round), func(t *testing.T) {
 				t.Parallel()
 				p := &planter{round: round}
-				name, text := writings[round%len(writings)](t, p.plant(t, d.name))
+				name := writings[round%len(writings)].name
+				text := writings[round%len(writings)].write(t, p.plant(t, d.name))
 				folder := t.TempDir()
 				file := filepath.Join(folder, name)
 				before, inputs := map[string]string{name: text}, []string{file}

@@ -82,32 +82,25 @@ func (p *process) hear(t *testing.T, stage string) {
 	t.Fatalf("nothing was written for %s: %s", stage, &p.said)
 }
 
-// endedItself expects that a process came to its own end, with nothing left.
-func endedItself(t *testing.T, w *migratetest.World, p *process, why string) {
-	t.Helper()
-	p.Wait()
-	if said := p.said.String(); p.ProcessState.ExitCode() != exitcode.Failed || !strings.Contains(said, why) || !strings.Contains(said, "to continue: rke-lm migrate") {
-		t.Errorf("%s: %s", p.ProcessState, said)
-	}
-	left := w.Cordoned()
-	assert.Truef(t, len(left) == 0 && w.Rancher.Object(w.Lock) == "", "cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
-}
-
 func TestARunThatNoOneHearsReleasesItsNodes(t *testing.T) {
-	w := migratetest.NewRKE2(t)
-	p := migrating(t, w)
-	p.hear(t, stages.CordonControlPlane)
-	p.out.Close()
-	endedItself(t, w, p, "standard output is closed")
-}
-
-func TestARunWhoseTerminalGoesReleasesItsNodes(t *testing.T) {
-	w := migratetest.NewRKE2(t)
-	p := migrating(t, w)
-	p.hear(t, stages.CordonControlPlane)
-	assert.NilError(t, p.Process.Signal(syscall.SIGHUP))
-	go io.Copy(io.Discard, p.out)
-	endedItself(t, w, p, "interrupted")
+	for why, end := range map[string]func(*process) error{
+		"standard output is closed": func(p *process) error { return p.out.Close() },
+		"interrupted": func(p *process) error { // its terminal goes
+			defer func() { go io.Copy(io.Discard, p.out) }()
+			return p.Process.Signal(syscall.SIGHUP)
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			w := migratetest.NewRKE2(t)
+			p := migrating(t, w)
+			p.hear(t, stages.CordonControlPlane)
+			assert.NilError(t, end(p))
+			p.Wait()
+			said, left := p.said.String(), w.Cordoned()
+			assert.Truef(t, p.ProcessState.ExitCode() == exitcode.Failed && strings.Contains(said, why) && strings.Contains(said, "to continue: rke-lm migrate"), "%s: %s", p.ProcessState, said)
+			assert.Truef(t, len(left) == 0 && w.Rancher.Object(w.Lock) == "", "cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
+		})
+	}
 }
 
 func TestWhoInterruptsTwiceDoesNotWait(t *testing.T) {

@@ -4,15 +4,20 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -50,5 +55,87 @@ func TestStatusOfManyClustersToleratesOneThatDoesNotAnswer(t *testing.T) {
 			wrong := i == 3 || i == 7
 			assert.True(t, strings.HasPrefix(line, fmt.Sprintf("c%02d ", i)) && wrong == strings.Contains(line, "run the command again"), line)
 		}
+	})
+}
+
+// localContext is a kubeconfig that leads to the own cluster of a Rancher.
+func localContext(t *testing.T, r *ranchertest.Server) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config")
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: local\nusers: [{name: u, user: {token: %q}}]\ncontexts: [{name: local, context: {cluster: local, user: u}}]\nclusters: [{name: local, cluster: {server: %q, certificate-authority: %q}}]\n",
+		ranchertest.Token, r.URL()+"/k8s/clusters/local", r.Authority(t))
+	putFile(t, file, text)
+	return file
+}
+
+// A user may see the clusters of a Rancher and not the nodes of its own, or the other way round.
+func TestStatusOfRanchersOwnClusterShowsWhatMayBeSeen(t *testing.T) {
+	for part, shown := range map[string]string{"/api/v1/nodes": "\nfleet-default/harbour ", "/apis/provisioning.cattle.io/v1/clusters": "\nc-x7k2p (curlew) "} {
+		synctest.Test(t, func(t *testing.T) {
+			rancher, _ := managing(t)
+			faulty(part, forbidden)(t, rancher)
+			r := runHere(t, "", "status", "--kubeconfig", localContext(t, rancher))
+			assert.Truef(t, r.code != exitcode.Done && strings.Contains(r.stdout, shown), "%s: exit %d\n%s%s", part, r.code, r.stdout, r.stderr)
+		})
+	}
+}
+
+func TestStatusReadsABoundedNumberOfServersAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		took := func(count int) time.Duration {
+			down := map[int]string{}
+			for i := range count {
+				down[i] = "http://127.0.0.1:1"
+			}
+			start := time.Now()
+			r := runHere(t, "", "status", "--kubeconfig", contexts(t, s, count, down))
+			assert.Truef(t, r.code == exitcode.Failed && strings.Count(r.stdout, "\n") == count+1, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+			return time.Since(start)
+		}
+		if all, more := took(run.StatusServers), took(run.StatusServers+1); more < all*3/2 {
+			t.Errorf("%s for %d, %s for one more", all, run.StatusServers, more)
+		}
+	})
+}
+
+// manySelectors match so many labels that the machines of the cluster are read.
+func manySelectors() (entries []any) {
+	for i := range 12 {
+		entries = append(entries, map[string]any{
+			"config":               map[string]any{"kubelet-arg": []any{fmt.Sprintf("v=%d", i)}},
+			"machineLabelSelector": map[string]any{"matchLabels": map[string]any{fmt.Sprintf("label-%d", i): "yes"}},
+		})
+	}
+	return entries
+}
+
+func TestStatusReadsABoundedNumberOfClustersOfARancherAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := ranchertest.Start(t)
+		for i := range 3 * run.StatusReads {
+			object := parsedYAML(t, small(fmt.Sprintf("c%d", i)))
+			field(object, "spec", "rkeConfig").(map[string]any)["machineSelectorConfig"] = manySelectors()
+			s.Put(t, string(assert.Value(json.Marshal(object))(t)))
+		}
+		var mu sync.Mutex
+		now, most := 0, 0
+		count := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			now += n
+			most = max(most, now)
+		}
+		s.Slow = func(r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/machines") {
+				count(1)
+				time.Sleep(time.Second)
+				count(-1)
+			}
+		}
+		r := runHere(t, "", strings.Fields("status"+flagsTo(t, s))...)
+		assert.Truef(t, strings.Count(r.stdout, "\n") == 3*run.StatusReads+1 && most == run.StatusReads, "%d at once\n%s%s", most, r.stdout, r.stderr)
 	})
 }
