@@ -105,8 +105,7 @@ func (w world) observed() *observed.Observation {
 // planIn plans the cluster of a format.
 func planIn(t *testing.T, d transform.Format, target transform.Target) *plan.Plan {
 	t.Helper()
-	p := assert.Value(plan.Build(d, openGolden(t, d, inEachFormat[d.Name], target).Documents(), target))(t)
-	return p
+	return assert.Value(plan.Build(d, openGolden(t, d, inEachFormat[d.Name], target).Documents(), target))(t)
 }
 
 // plansIn are those of a cluster of a format by its documents alone, and with the values file that

@@ -64,8 +64,7 @@ func openGolden(t *testing.T, d transform.Format, folder string, target transfor
 			continue
 		}
 		doc := assert.Value(transform.Parse(f))(t)
-		c := assert.Value(d.Open(transform.Only(doc), target))(t)
-		return c
+		return assert.Value(d.Open(transform.Only(doc), target))(t)
 	}
 	t.Fatalf("no golden case %s for %s", folder, d.Name)
 	return nil

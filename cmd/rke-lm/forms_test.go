@@ -74,8 +74,7 @@ func TestANamedFileInAFormThatIsNotReadIsRefused(t *testing.T) {
 // A dump is read by verify. A manager in it is planned, and a note names the dump: once, however many Nodes it has.
 func TestADumpIsNamedInPlanAndLint(t *testing.T) {
 	for name, line := range map[string]int{"live-before": 1, "live-kubectl-nodes-alone": 5, "live-kubectl": 7} {
-		dump := golden.Input(t, name).Files["dump.yaml"]
-		here(t, map[string]string{"a.yaml": dump})
+		here(t, map[string]string{"a.yaml": golden.Input(t, name).Files["dump.yaml"]})
 		for _, verb := range []string{"plan", "lint"} {
 			r := runHere(t, "", verb, "a.yaml")
 			is := fmt.Sprintf("error: a.yaml:%d: dump of a cluster, which is not read; check it with rke-lm verify --from FILE\n", line)

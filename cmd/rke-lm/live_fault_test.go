@@ -27,13 +27,13 @@ func TestVerifySeesWhatHappensDuringTrouble(t *testing.T) {
 		node   int // without its ID at first
 		during func(s *apitest.Server, right func(*apitest.Server))
 		length time.Duration
-		line   []string
+		flags  string // of verify: how long it waits, and others
 		code   int
 		want   []string
 	}{
-		"becomes right":     {510, func(s *apitest.Server, right func(*apitest.Server)) { right(s) }, 4 * time.Second, []string{"5m"}, exitcode.Done, []string{"520 of 520"}},
-		"becomes wrong":     {7, func(s *apitest.Server, _ func(*apitest.Server)) { wrong(s, 510) }, 3 * time.Second, []string{"45s"}, exitcode.Found, []string{apitest.NodeName(510), "518 of 520"}},
-		"is not seen again": {510, func(*apitest.Server, func(*apitest.Server)) {}, 0, []string{"25s", "-o", "json"}, 0, nil},
+		"becomes right":     {510, func(s *apitest.Server, right func(*apitest.Server)) { right(s) }, 4 * time.Second, "5m", exitcode.Done, []string{"520 of 520"}},
+		"becomes wrong":     {7, func(s *apitest.Server, _ func(*apitest.Server)) { wrong(s, 510) }, 3 * time.Second, "45s", exitcode.Found, []string{apitest.NodeName(510), "518 of 520"}},
+		"is not seen again": {510, func(*apitest.Server, func(*apitest.Server)) {}, 0, "25s -o json", 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,7 +42,7 @@ func TestVerifySeesWhatHappensDuringTrouble(t *testing.T) {
 				said := &notes{}
 				b := duringTrouble(t, c, said.evaluated, func(s *apitest.Server) { of.during(s, right) }, of.length)
 				b.Do(func() { right = wrong(b.Server, of.node) })
-				r := said.verify(b.config, of.line[0], of.line[1:]...)
+				r := said.verify(b.config, of.flags)
 				b.end()
 				if of.length > 0 {
 					r.shows(t, c.name, of.code, of.want...)

@@ -65,8 +65,7 @@ func parsedYAML(t *testing.T, text string) map[string]any {
 
 func marshalled(t *testing.T, v any) string {
 	t.Helper()
-	text := assert.Value(yaml.Marshal(v))(t)
-	return string(text)
+	return string(assert.Value(yaml.Marshal(v))(t))
 }
 
 // Documents whose parts are missing, null or of another type are refused with their

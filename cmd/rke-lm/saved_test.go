@@ -59,8 +59,7 @@ func putFile(t *testing.T, name, text string) {
 
 func textOf(t *testing.T, name string) string {
 	t.Helper()
-	b := assert.Value(os.ReadFile(name))(t)
-	return string(b)
+	return string(assert.Value(os.ReadFile(name))(t))
 }
 
 // planned plans files here, and returns the runbook of the first cluster.

@@ -95,10 +95,10 @@ func (n *notes) String() string {
 func (n *notes) evaluated(*apitest.Server) bool { return strings.Contains(n.String(), "errors: 1\n") }
 
 // verify runs the verb on a cluster that has an error, for some time.
-func (n *notes) verify(config, wait string, more ...string) ran {
+func (n *notes) verify(config, wait string) ran {
 	var out bytes.Buffer
-	args := append([]string{"verify", "--kubeconfig", config, "--stage", "install-ccm", "--wait", wait}, more...)
-	code := execute(context.Background(), args, streams{in: strings.NewReader(""), out: &out, err: n, network: memnet.Dial})
+	args := "verify --stage install-ccm --kubeconfig " + config + " --wait " + wait
+	code := execute(context.Background(), strings.Fields(args), streams{in: strings.NewReader(""), out: &out, err: n, network: memnet.Dial})
 	return ran{out.String(), n.String(), code}
 }
 
