@@ -21,7 +21,6 @@ var withoutCode = map[string]string{
 	"internal/rancher.advised":    "says more about the error in it, which has the code",
 	"internal/report.Silent":      "only keeps the error in it, which has the code, from being printed again",
 	"internal/rancher.Incomplete": "holds the errors of several clusters, which have codes",
-	"internal/migrate.late":       "only in an End, which has a code for it",
 	"internal/migrate.Gate":       "only in a run of the controller, which continues",
 	"internal/controller.skipped": "only in a status: no command ends with it",
 

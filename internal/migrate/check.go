@@ -5,6 +5,7 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,7 +29,7 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 		}
 		open := check.Evaluate(seen, choice).Unmet()
 		if transition.Permanent(open) {
-			return condition{}, &late{"waiting does not help: " + firstOf(open), 0, open}
+			return condition{}, &endedBy{errors.New("waiting does not help: " + firstOf(open)), open}
 		}
 		switch {
 		case !transition.TwoOwners(open):
@@ -36,7 +37,7 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 		case twice.IsZero():
 			twice = time.Now()
 		case time.Since(twice) >= ownersTime:
-			return condition{}, &late{"both managers run the cloud controllers, so the run does not wait: " + firstOf(open), 0, open}
+			return condition{}, &endedBy{errors.New("both managers run the cloud controllers, so the run does not wait: " + firstOf(open)), open}
 		}
 		if len(open) == 0 {
 			r.cordon.noteReleased(seen)

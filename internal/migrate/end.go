@@ -36,18 +36,13 @@ func (e *End) Error() string {
 
 func (e *End) Unwrap() error { return e.Err }
 
-// findings are those that the run could not get past.
-func (e *End) findings() []transform.Finding {
-	var l *late
-	var b *blocked
-	switch {
-	case errors.As(e.Err, &l):
-		return l.findings
-	case errors.As(e.Err, &b):
-		return b.findings
-	}
-	return nil
+// endedBy is an error with the findings that the run could not get past.
+type endedBy struct {
+	error
+	findings []transform.Finding
 }
+
+func (e *endedBy) Unwrap() error { return e.error }
 
 // ExitCode is that of what ended the run. What does not come in time, and whoever
 // ends it, says none.
@@ -72,6 +67,10 @@ func (r *run) end(err error) error {
 	if r.writer.lock != nil {
 		e.Outcome.Continue, e.Outcome.Revert = r.Continue, r.Revert
 	}
-	r.emit(Event{Type: Stopped, Message: e.Err.Error(), End: &e.Outcome, Findings: e.findings()})
+	stopped := Event{Type: Stopped, Message: e.Err.Error(), End: &e.Outcome}
+	if by, is := errors.AsType[*endedBy](err); is {
+		stopped.Findings = by.findings
+	}
+	r.emit(stopped)
 	return e
 }

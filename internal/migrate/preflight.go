@@ -20,23 +20,15 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// blocked means that errors guard a stage, and nothing was written for it.
-type blocked struct {
-	stage    string
-	findings []transform.Finding
-	rules    []transform.Rule // that they may be of
-}
-
-func (b *blocked) Error() string {
-	advice := transform.Unblock(b.findings, b.rules) + ": " + firstOf(b.findings)
-	if b.stage == "" {
-		return "the cluster has errors before the migration; " + advice
+// blockedBy reports that errors guard a stage, and nothing was written for it; "" for the whole migration. rules are
+// those that the findings may be of.
+func blockedBy(stage string, findings []transform.Finding, rules []transform.Rule) error {
+	what := "the cluster has errors before the migration"
+	if stage != "" {
+		what = "the stage " + stage + " is blocked by errors"
 	}
-	return "the stage " + b.stage + " is blocked by errors; " + advice
+	return &endedBy{exitcode.New(exitcode.Found, what+"; "+transform.Unblock(findings, rules)+": "+firstOf(findings)), findings}
 }
-
-// ExitCode is that of errors that were found.
-func (b *blocked) ExitCode() exitcode.Code { return exitcode.Found }
 
 // planFirst plans the cluster, and the stages to go through.
 func (r *run) planFirst(ctx context.Context) error {
@@ -208,7 +200,7 @@ func (r *run) allow(context.Context) error {
 	}
 	for _, s := range b.plan.Steps {
 		if s.State == plan.Blocked && slices.Contains(b.stages, s.Stage.Name) {
-			return &blocked{s.Stage.Name, transform.Stopping(s.Findings), r.cluster.planner.Format.Rules}
+			return blockedBy(s.Stage.Name, transform.Stopping(s.Findings), r.cluster.planner.Format.Rules)
 		}
 	}
 	if b.position != "" {
@@ -217,7 +209,7 @@ func (r *run) allow(context.Context) error {
 	verdict := check.Evaluate(b.seen, check.Choice{Check: stages.After("", b.plan.Target), Version: r.cluster.planner.Target.Version, Accept: r.Accept})
 	r.noteFindings(verdict.Findings)
 	if open := transform.Stopping(verdict.Findings); len(open) > 0 {
-		return &blocked{"", open, check.Rules()}
+		return blockedBy("", open, check.Rules())
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (h helm) keepsValues(ctx context.Context, u transition.Upgrade) error {
 	}
 	findings := rollout.Preconditions(rollout.Change{Title: h.cluster.object.Title(), Release: seen}, h.Accept)
 	if stop := transform.Stopping(findings); len(stop) > 0 {
-		return &blocked{u.Transition.Stage, stop, rollout.Rules()}
+		return blockedBy(u.Transition.Stage, stop, rollout.Rules())
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (r *run) agree(ctx context.Context, t transition.Transition) error {
 	}
 	r.emit(announcement(t, order))
 	if t.Blocked {
-		return &blocked{t.Stage, transform.Stopping(t.Findings), r.cluster.planner.Format.Rules}
+		return blockedBy(t.Stage, transform.Stopping(t.Findings), r.cluster.planner.Format.Rules)
 	}
 	if r.Confirm == nil {
 		return nil

@@ -25,20 +25,6 @@ type condition struct {
 	findings []transform.Finding
 }
 
-// late means that something did not come in time.
-type late struct {
-	what     string
-	after    time.Duration
-	findings []transform.Finding
-}
-
-func (l *late) Error() string {
-	if l.after == 0 {
-		return l.what
-	}
-	return fmt.Sprintf("not complete within %s (--timeout): %s", l.after, l.what)
-}
-
 // awaitSeen looks at the cluster until what is waited for is there.
 func (r *run) awaitSeen(ctx context.Context, at func(*observed.Observation) (condition, error)) error {
 	return r.await(ctx, func(ctx context.Context) (condition, error) {
@@ -72,7 +58,11 @@ func (r *run) await(ctx context.Context, at func(context.Context) (condition, er
 			r.emit(Event{Type: Awaited, Message: found.waiting, Machines: found.machines})
 		}
 		if time.Now().Add(r.Interval).After(end) {
-			return &late{found.waiting, r.Timeout, found.findings}
+			late := errors.New(found.waiting)
+			if r.Timeout != 0 {
+				late = fmt.Errorf("not complete within %s (--timeout): %s", r.Timeout, found.waiting)
+			}
+			return &endedBy{late, found.findings}
 		}
 		if !kube.Pause(ctx, r.Interval) {
 			return context.Cause(ctx)
