@@ -168,10 +168,11 @@ func newClient(config *rest.Config, c Connection, b bounds, context string) (*Cl
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w; check the certificates and the credentials that are named", ErrConfig, err)
 	}
-	tokens := tokensOf(transport, config, c.Rancher != "")
+	file := config.BearerTokenFile // that of a kubeconfig a program keeps; that of a Rancher's token a person renews, if at all
+	sent := &tokens{next: transport, file: file, renewed: file != "" && c.Rancher == "" || config.ExecProvider != nil || config.AuthProvider != nil}
 	client := &Client{
-		http:  &http.Client{Transport: &unfollowed{&bounded{&timely{tokens}, b.answer}}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		retry: &retry{tokens: tokens, allowed: c.RetryFor, first: &first{limit: c.FirstFor, note: c.Refused}}, bounds: b, base: strings.TrimSuffix(base.String(), "/"), config: config,
+		http:  &http.Client{Transport: &unfollowed{&bounded{&timely{sent}, b.answer}}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		retry: &retry{tokens: sent, allowed: c.RetryFor, first: &first{limit: c.FirstFor, note: c.Refused}}, bounds: b, base: strings.TrimSuffix(base.String(), "/"), config: config,
 	}
 	client.retry.first.where = "the API server " + client.Address()
 	if context != "" {

@@ -8,8 +8,6 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
-
-	"k8s.io/client-go/rest"
 )
 
 // tokens sends the token that a file holds now. client-go by itself reads the file once
@@ -22,13 +20,6 @@ type tokens struct {
 	renewed bool
 	// given means that credentials were there: the server answered, whatever it was.
 	given atomic.Bool
-}
-
-// tokensOf distinguishes the file of a kubeconfig, which a program keeps, from one that
-// holds the token of a Rancher: if at all, a person renews that.
-func tokensOf(next http.RoundTripper, config *rest.Config, ofRancher bool) *tokens {
-	file := config.BearerTokenFile
-	return &tokens{next: next, file: file, renewed: file != "" && !ofRancher || config.ExecProvider != nil || config.AuthProvider != nil}
 }
 
 // RoundTrip implements http.RoundTripper. A token that cannot be read is left to
