@@ -40,7 +40,7 @@ func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader) (fou
 		sources, valuesErr = source.WithValues(sources, f.Values, f.Excluded)
 	}
 	if valuesErr == nil {
-		found = f.search(ctx, sources, !f.SeparateDocuments)
+		found = f.From(ctx, sources, !f.SeparateDocuments)
 	}
 	none := !slices.ContainsFunc(found.Results, func(r Result) bool { return r.Docs != nil || r.Err != nil })
 	switch {
@@ -55,13 +55,8 @@ func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader) (fou
 	return found
 }
 
-// From does the same for sources. It is no error if they hold no cluster.
-func (f Finder) From(ctx context.Context, sources []source.Source) Found {
-	return f.search(ctx, sources, false)
-}
-
-// search finds the clusters of sources, and compares them where that is asked for.
-func (f Finder) search(ctx context.Context, sources []source.Source, compare bool) (found Found) {
+// From finds the clusters of sources, and compares them where that is asked for. It is no error if there are none.
+func (f Finder) From(ctx context.Context, sources []source.Source, compare bool) (found Found) {
 	files, err := f.read(ctx, sources)
 	if err != nil {
 		return Found{Results: []Result{Failed(err)}}

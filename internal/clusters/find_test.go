@@ -292,7 +292,7 @@ func TestABudgetThatIsSpentEndsNoSearch(t *testing.T) {
 		found := finder().From(t.Context(), []source.Source{
 			source.FromReader("one.json", strings.NewReader(provisioned("heron"))),
 			source.FromReader("pod.yaml", strings.NewReader(podOfManager)),
-		})
+		}, false)
 		assert.Truef(t, len(found.Results) > 0, "with %d nodes nothing is found", yamledit.Most.Nodes)
 	}
 }

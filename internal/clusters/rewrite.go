@@ -40,13 +40,11 @@ type Change struct {
 }
 
 // first is the number of the stage that changes the file first.
-func (f File) first() (first int) {
-	for i, c := range f.Changes {
-		if i == 0 || c.First < first {
-			first = c.First
-		}
+func (f File) first() int {
+	if len(f.Changes) == 0 {
+		return 0
 	}
-	return first
+	return slices.MinFunc(f.Changes, func(a, b Change) int { return a.First - b.First }).First
 }
 
 // text is that with the changes.

@@ -88,7 +88,7 @@ func isOurs(t *testing.T, f Finder, v any) bool {
 
 // report returns the clusters that are found in a stream, as in a file of a folder, and the errors.
 func report(t *testing.T, f Finder, stream []byte) (found []any, errs []error) {
-	for _, r := range f.From(t.Context(), []source.Source{source.FromVersion("in.yaml", "", func() ([]byte, error) { return stream, nil })}).Results {
+	for _, r := range f.From(t.Context(), []source.Source{source.FromVersion("in.yaml", "", func() ([]byte, error) { return stream, nil })}, false).Results {
 		if r.Err != nil {
 			errs = append(errs, r.Err)
 			continue

@@ -45,14 +45,7 @@ func (l *EscapingWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := append(l.rest, p...)
-	whole := len(text) - unfinished(text)
-	var b bytes.Buffer
-	l.line.escape(&b, text[:whole])
-	l.rest = bytes.Clone(text[whole:])
-	if b.Len() == 0 {
-		return len(p), nil
-	}
-	if _, err := l.w.Write(b.Bytes()); err != nil {
+	if err := l.write(text, len(text)-unfinished(text)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -62,10 +55,14 @@ func (l *EscapingWriter) Write(p []byte) (int, error) {
 func (l *EscapingWriter) Flush() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.write(l.rest, len(l.rest))
+}
+
+// write writes so many bytes of a text, and keeps the rest.
+func (l *EscapingWriter) write(text []byte, whole int) error {
 	var b bytes.Buffer
-	l.line.escape(&b, l.rest)
-	l.rest = nil
-	if b.Len() == 0 {
+	l.line.escape(&b, text[:whole])
+	if l.rest = bytes.Clone(text[whole:]); b.Len() == 0 {
 		return nil
 	}
 	_, err := l.w.Write(b.Bytes())

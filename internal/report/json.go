@@ -61,16 +61,12 @@ func unfolded(text string) (out string, from []int) {
 			from = append(from, at)
 			continue
 		}
-		var shown strings.Builder
-		shown.WriteString(m[1] + m[2] + "|\n")
-		for part := range strings.Lines(value) {
-			shown.WriteString(m[1] + "  " + strings.TrimSuffix(part, "\n") + "\n")
+		parts := strings.Split(value, "\n") // one more than without a last break
+		b.WriteString(m[1] + m[2] + "|\n")
+		for _, part := range parts {
+			b.WriteString(m[1] + "  " + part + "\n")
 		}
-		if strings.HasSuffix(value, "\n") {
-			shown.WriteString(m[1] + "  \n") // one more line than without the last break
-		}
-		b.WriteString(shown.String())
-		from = append(from, slices.Repeat([]int{at}, strings.Count(shown.String(), "\n"))...)
+		from = append(from, slices.Repeat([]int{at}, 1+len(parts))...)
 	}
 	return b.String(), from
 }

@@ -22,7 +22,8 @@ func WriteMarkdown(w io.Writer, plan Plan) {
 	fmt.Fprintf(w, "%s, from %s\n\n", inline(release(plan)), code(places(plan)))
 	fmt.Fprint(w, "| stage | state | findings |\n|---|---|---|\n")
 	for _, s := range plan.Stages {
-		fmt.Fprintf(w, "| %s | %s | %s |\n", s.Name, emphasised(s), countFindings(s.Findings))
+		found := lists.Map(s.Findings, func(f transform.Finding) string { return string(f.Severity) + " " + code(f.Rule) })
+		fmt.Fprintf(w, "| %s | %s | %s |\n", s.Name, emphasised(s), list(found))
 	}
 	fmt.Fprintln(w)
 	markdownFindings(w, plan.apart())
@@ -38,11 +39,6 @@ func emphasised(s Stage) string {
 		return "**" + s.Word() + "**"
 	}
 	return s.Word()
-}
-
-// countFindings lists the rules that found something, the worst as they are.
-func countFindings(findings []transform.Finding) string {
-	return list(lists.Map(findings, func(f transform.Finding) string { return string(f.Severity) + " " + code(f.Rule) }))
 }
 
 func markdownStage(w io.Writer, s Stage) {

@@ -96,7 +96,8 @@ func WriteMigration(w io.Writer, p Palette, m Migration) {
 	fmt.Fprintln(w)
 	rows := [][]string{{"CLUSTER", "WAVE", "STATE", "STAGE", "SINCE", "GAP AT THE SWITCH", "FINDINGS"}}
 	for _, c := range m.Clusters {
-		rows = append(rows, []string{words(c.Cluster), c.Wave, string(c.State), c.Stage, since(c.Since), gap(c.Switch), errorsOf(c.Findings)})
+		rules := lists.Map(c.Findings, func(f transform.Finding) string { return f.Rule })
+		rows = append(rows, []string{words(c.Cluster), c.Wave, string(c.State), c.Stage, since(c.Since), gap(c.Switch), list(rules)})
 	}
 	writeTable(w, p, false, rows, nil)
 	for _, c := range m.Clusters {
@@ -133,10 +134,6 @@ func gap(o *migrate.Owned) string {
 		text += fmt.Sprintf(", two managers: %g s", o.Two)
 	}
 	return text
-}
-
-func errorsOf(findings []transform.Finding) string {
-	return list(lists.Map(findings, func(f transform.Finding) string { return f.Rule }))
 }
 
 // MigrationStatus is one LeaderMigration in a few words.

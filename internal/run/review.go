@@ -229,7 +229,7 @@ type opened struct {
 func (r *reviewing) open(ctx context.Context, of clusters.Version) (v opened) {
 	f := r.Finder
 	f.Overlays = of.Overlays
-	found := f.From(ctx, of.Sources)
+	found := f.From(ctx, of.Sources, false)
 	v.saved, v.count = found.Saved, report.Counted{Files: len(of.Sources), Documents: found.Documents}
 	for _, result := range found.Results {
 		switch c := result.Cluster; {
