@@ -36,10 +36,7 @@ func Here() (string, error) {
 }
 
 func sameFolder(a, b string) bool {
-	is, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	other, err := os.Stat(b)
-	return err == nil && os.SameFile(is, other)
+	is, _ := os.Stat(a) // nil for an error, which is no file
+	other, _ := os.Stat(b)
+	return os.SameFile(is, other)
 }

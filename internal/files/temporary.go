@@ -126,10 +126,7 @@ func Take(path string, do func(path string) error) {
 
 // same reports whether a path still leads to an open file.
 func same(f *os.File, path string) bool {
-	opened, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Lstat(path)
-	return err == nil && os.SameFile(opened, there)
+	opened, _ := f.Stat() // nil for an error, which is no file
+	there, _ := os.Lstat(path)
+	return os.SameFile(opened, there)
 }

@@ -20,9 +20,19 @@ func (c *Client) Kubeconfig() ([]byte, error) {
 	if config.ExecProvider != nil || config.AuthProvider != nil {
 		return nil, errors.New("the credentials come from a program or a plugin, and cannot be passed on; use --rancher-url with a token")
 	}
-	proxy, err := c.proxy()
-	if err != nil {
-		return nil, err
+	proxy := "" // leaves it to the environment, which other programs have as well
+	if config.Proxy != nil {
+		r, err := http.NewRequest(http.MethodGet, c.base, nil)
+		if err != nil {
+			return nil, err
+		}
+		at, err := config.Proxy(r)
+		if err != nil {
+			return nil, err
+		}
+		if at != nil {
+			proxy = at.String()
+		}
 	}
 	out := api.NewConfig()
 	out.Clusters[name] = &api.Cluster{
@@ -47,21 +57,4 @@ func (c *Client) Kubeconfig() ([]byte, error) {
 		return nil, err
 	}
 	return clientcmd.Write(*out)
-}
-
-// proxy is the one that the configuration names; "" leaves it to the environment, which
-// other programs have as well.
-func (c *Client) proxy() (string, error) {
-	if c.config.Proxy == nil {
-		return "", nil
-	}
-	r, err := http.NewRequest(http.MethodGet, c.base, nil)
-	if err != nil {
-		return "", err
-	}
-	proxy, err := c.config.Proxy(r)
-	if err != nil || proxy == nil {
-		return "", err
-	}
-	return proxy.String(), nil
 }

@@ -66,7 +66,11 @@ func Collect[T, O any](ctx context.Context, c *Client, r Resource, keep func(*O,
 		if pages++; o.Continue == "" {
 			kept = nil // the first page, or all pages in the place of those that expired
 		}
-		page, err := c.page(ctx, r, o)
+		query, err := metav1.ParameterCodec.EncodeParameters(&o, schema.GroupVersion{Version: "v1"})
+		if err != nil {
+			return nil, err
+		}
+		page, err := c.content(ctx, Request{What: r.what(), Method: http.MethodGet, Path: Path(r.Version, r.Name, r.Namespace, ""), Query: query, Optional: r.Optional, protobuf: !r.JSONOnly}, r.Kind)
 		if err != nil {
 			return nil, err
 		}
@@ -102,16 +106,6 @@ func CollectAs[T any](ctx context.Context, c *Client, r Resource, read func([]by
 		return append(kept, object)
 	})
 	return list, cmp.Or(err, wrong)
-}
-
-// page asks for a page.
-func (c *Client) page(ctx context.Context, r Resource, o metav1.ListOptions) (content, error) {
-	query, err := metav1.ParameterCodec.EncodeParameters(&o, schema.GroupVersion{Version: "v1"})
-	if err != nil {
-		return content{}, err
-	}
-	req := Request{What: r.what(), Method: http.MethodGet, Path: Path(r.Version, r.Name, r.Namespace, ""), Query: query, Optional: r.Optional, protobuf: !r.JSONOnly}
-	return c.content(ctx, req, r.Kind)
 }
 
 // eachOf calls use for each object of a page, and returns where the next page begins. In JSON an object can

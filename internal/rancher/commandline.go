@@ -71,9 +71,15 @@ func Servers() ([]string, error) {
 }
 
 func readServers() (known servers, file string, err error) {
-	if file, err = configFile(); err != nil {
-		return known, file, err
+	folder := os.Getenv(folderVariable)
+	if folder == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return known, "", errors.New("there is no home folder with the configuration of the Rancher CLI; set its folder in " + folderVariable)
+		}
+		folder = filepath.Join(home, ".rancher")
 	}
+	file = filepath.Join(folder, "cli2.json")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return known, file, fmt.Errorf("cannot read the configuration of the Rancher CLI: %w; log in with rancher login, or use --rancher-url", err)
@@ -82,16 +88,4 @@ func readServers() (known servers, file string, err error) {
 		err = fmt.Errorf("%s: not a configuration of the Rancher CLI; log in with rancher login, or use --rancher-url", file)
 	}
 	return known, file, err
-}
-
-func configFile() (string, error) {
-	folder := os.Getenv(folderVariable)
-	if folder == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", errors.New("there is no home folder with the configuration of the Rancher CLI; set its folder in " + folderVariable)
-		}
-		folder = filepath.Join(home, ".rancher")
-	}
-	return filepath.Join(folder, "cli2.json"), nil
 }
