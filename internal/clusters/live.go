@@ -160,24 +160,17 @@ func (c Cluster) Preconditions(ctx context.Context, t transform.Target) ([]trans
 		return nil, err
 	}
 	if !slices.Contains(t.Accept, rollout.NotSettled) {
-		if seen.Progress, err = c.progress(ctx, t); err != nil {
+		objects, err := c.Live.Server.Rollout(ctx, c.Live.Object)
+		if err != nil {
 			return nil, err
 		}
+		wanted, err := rollout.NewWanted(c.Format, c.Docs[0], c.Live.Object.Raw, t)
+		if err != nil {
+			return nil, err
+		}
+		seen.Progress = new(rollout.Evaluate(objects, wanted))
 	}
 	return rollout.Preconditions(seen, t.Accept), nil
-}
-
-// progress is that of the object as it is.
-func (c Cluster) progress(ctx context.Context, t transform.Target) (*rollout.Progress, error) {
-	seen, err := c.Live.Server.Rollout(ctx, c.Live.Object)
-	if err != nil {
-		return nil, err
-	}
-	wanted, err := rollout.NewWanted(c.Format, c.Docs[0], c.Live.Object.Raw, t)
-	if err != nil {
-		return nil, err
-	}
-	return new(rollout.Evaluate(seen, wanted)), nil
 }
 
 // Review checks the permissions that a verb needs, before anything is done. What a

@@ -73,8 +73,12 @@ func (w *Rewriter) Write(list []File) error {
 	if !w.Print {
 		slices.SortStableFunc(ordered, func(a, b File) int { return a.first() - b.first() })
 	}
-	if err := w.check(ordered); err != nil {
-		return err
+	for _, f := range ordered {
+		if len(ordered) > 1 && w.replaces(f) {
+			if err := files.Unchanged(f.Path, f.Info); err != nil {
+				return err
+			}
+		}
 	}
 	var written []string
 	for i, f := range ordered {
@@ -88,30 +92,12 @@ func (w *Rewriter) Write(list []File) error {
 	return nil
 }
 
-// check looks at files before the first of them is written.
-func (w *Rewriter) check(list []File) error {
-	for _, f := range list {
-		if len(list) == 1 || !w.replaces(f) {
-			continue
-		}
-		if err := files.Unchanged(f.Path, f.Info); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // between reports which files of a cluster were written, and how to continue.
 func (w *Rewriter) between(err error, written []string, left []File) error {
 	if len(written) == 0 {
 		return err
 	}
-	var names []string
-	for _, f := range left {
-		if w.replaces(f) {
-			names = append(names, f.Name)
-		}
-	}
+	names := lists.Map(lists.Where(left, w.replaces), func(f File) string { return f.Name })
 	return fmt.Errorf("%w; %s: written; %s: not written, so the files of the cluster are between two stages: apply none of them to the cluster, correct the cause, and run the same command again",
 		err, strings.Join(written, ", "), strings.Join(names, ", "))
 }

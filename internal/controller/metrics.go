@@ -5,7 +5,6 @@ package controller
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -84,27 +83,18 @@ func (progress) Describe(to chan<- *prometheus.Desc) { to <- clustersMetric }
 // Collect counts the clusters.
 func (p progress) Collect(to chan<- prometheus.Metric) {
 	counts := map[[3]string]float64{}
-	for migration, members := range p.of.progress() {
-		for _, m := range members {
-			counts[[3]string{migration, string(m.State), m.Stage}]++
+	p.of.mu.Lock()
+	for key, w := range p.of.active {
+		w.mu.Lock()
+		for _, m := range w.members {
+			counts[[3]string{key.String(), string(m.State), m.Stage}]++
 		}
+		w.mu.Unlock()
 	}
+	p.of.mu.Unlock()
 	for labels, n := range counts {
 		to <- prometheus.MustNewConstMetric(clustersMetric, prometheus.GaugeValue, n, labels[:]...)
 	}
-}
-
-// progress returns the clusters of each LeaderMigration that is active.
-func (m *Manager) progress() map[string][]migrate.Member {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	of := map[string][]migrate.Member{}
-	for key, w := range m.active {
-		w.mu.Lock()
-		of[key.String()] = slices.Clone(w.members)
-		w.mu.Unlock()
-	}
-	return of
 }
 
 // Readers lets only users read Next who have permission to get its path, by the API server's own reviews of their

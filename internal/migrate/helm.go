@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
@@ -120,12 +121,10 @@ func (h helm) inFolder(program string, named map[string]string, use func(prepare
 func (p prepared) run(ctx context.Context, arguments []string) (string, error) {
 	c := exec.CommandContext(ctx, p.program, arguments...)
 	c.Dir, c.SysProcAttr = p.folder, tied()
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, rancher.TokenVariable+"=") && !strings.HasPrefix(v, "KUBECONFIG=") && !strings.HasPrefix(v, "HELM_KUBE") {
-			c.Env = append(c.Env, v)
-		}
-	}
-	c.Env = append(c.Env, "KUBECONFIG="+p.kubeconfig)
+	passed := lists.Where(os.Environ(), func(v string) bool {
+		return !strings.HasPrefix(v, rancher.TokenVariable+"=") && !strings.HasPrefix(v, "KUBECONFIG=") && !strings.HasPrefix(v, "HELM_KUBE")
+	})
+	c.Env = append(passed, "KUBECONFIG="+p.kubeconfig)
 	var output, messages bytes.Buffer
 	c.Stdout, c.Stderr = &output, &messages
 	// It ends with the thread that starts it, and so the thread has to stay.

@@ -86,23 +86,22 @@ func (c ReviewedCluster) Subject() Subject {
 
 // counted lists the rules that found something, by how bad it is and how often.
 func counted(findings []transform.Finding) string {
-	var names []string
+	names := lists.Map(findings, func(f transform.Finding) string { return string(f.Severity) + acceptedMark(f) + " " + f.Rule })
+	return cmp.Or(strings.Join(Tally(names), "; "), "-")
+}
+
+// Tally returns names, each once, with how often it is there if that is more than once.
+func Tally(names []string) []string {
 	times := map[string]int{}
-	for _, f := range findings {
-		name := string(f.Severity) + acceptedMark(f) + " " + f.Rule
-		if times[name]++; times[name] == 1 {
-			names = append(names, name)
-		}
+	for _, name := range names {
+		times[name]++
 	}
-	for i, name := range names {
+	return lists.Map(lists.Distinct(names), func(name string) string {
 		if n := times[name]; n > 1 {
-			names[i] = name + fmt.Sprintf(" (%d)", n)
+			return fmt.Sprintf("%s (%d)", name, n)
 		}
-	}
-	if len(names) == 0 {
-		return "-"
-	}
-	return strings.Join(names, "; ")
+		return name
+	})
 }
 
 // Subject is the verdict on a live cluster as one of the results.

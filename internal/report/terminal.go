@@ -116,10 +116,6 @@ func ProgressOn(out, err io.Writer) (newOut, newErr io.Writer, p *Progress) {
 }
 
 func isPipe(of any) bool {
-	f := file(of)
-	if f == nil {
-		return false
-	}
-	info, err := f.Stat()
+	info, err := file(of).Stat() // fails for nil
 	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -111,7 +110,7 @@ func (l Lint) cluster(f clusters.Cluster, t transform.Target) (*Checked, error) 
 	if len(made) > 0 {
 		after := c.Documents()[:len(f.Docs)]
 		r.left = texts(after)
-		outcome := report.Outcome{Name: begin(f), What: "fixed " + counted(made) + ","}
+		outcome := report.Outcome{Name: begin(f), What: "fixed " + strings.Join(report.Tally(slices.Sorted(slices.Values(made))), ", ") + ","}
 		r.Edit, r.Diffs = edited(outcome, l.Files.DryRun, f.Docs, after, func(int) int { return 0 })
 	}
 	return r, err
@@ -143,22 +142,6 @@ func (l Lint) refuse(made *Checked, err error) (keeps bool) {
 		made.Code = exitcode.Of(err)
 	}
 	return keeps
-}
-
-// counted lists rules, with how often each is in the list.
-func counted(rules []string) string {
-	times := map[string]int{}
-	for _, r := range rules {
-		times[r]++
-	}
-	var text []string
-	for _, r := range slices.Sorted(maps.Keys(times)) {
-		if n := times[r]; n > 1 {
-			r = fmt.Sprintf("%s (%d)", r, n)
-		}
-		text = append(text, r)
-	}
-	return strings.Join(text, ", ")
 }
 
 // configured is a LeaderMigrationConfiguration that was found in a file.
