@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -22,13 +23,10 @@ const kubeletsOfNewNodes = "apiVersion: kubeadm.k8s.io/v1beta3\nkind: JoinConfig
 // stream returns the documents of a stream, as they are read and gathered.
 func stream(t *testing.T, texts ...string) []*yamledit.Document {
 	t.Helper()
-	var docs []*yamledit.Document
-	for _, c := range yamledit.Split("all.yaml", []byte(strings.Join(texts, "---\n"))) {
-		doc := assert.Value(transform.Parse(c))(t)
-		docs = append(docs, doc)
-	}
-	clusters := assert.Value(Format().Grouping.Group(docs, nil))(t)
-	return clusters[0]
+	docs := lists.Map(yamledit.Split("all.yaml", []byte(strings.Join(texts, "---\n"))), func(c yamledit.Chunk) *yamledit.Document {
+		return assert.Value(transform.Parse(c))(t)
+	})
+	return assert.Value(Format().Grouping.Group(docs, nil))(t)[0]
 }
 
 func planAll(t *testing.T, target transform.Target, texts ...string) *plan.Plan {
@@ -41,20 +39,16 @@ const leader = "--enable-leader-migration"
 func TestTheOrderOfStagesHoldsBetweenTheDocumentsOfACluster(t *testing.T) {
 	external := transform.Target{EndState: transform.EndStateExternal}
 	p := planAll(t, external, static(onAWS, leader), cloud(onAWS))
-	if got, want := states(p), "enable-leader-migration done, install-ccm todo, switch-to-external todo, disable-leader-migration todo"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, states(p), "enable-leader-migration done, install-ccm todo, switch-to-external todo, disable-leader-migration todo")
 	next, err := p.Choose(plan.Choice{Next: true})
 	assert.Truef(t, err == nil && len(next) == 1 && next[0].Stage.Name == stages.InstallCCM, "the next stage is not install-ccm: %v", err)
-	var conflict *transform.Conflict
-	if _, err := p.Choose(plan.Choice{Stage: stages.SwitchToExternal}); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "install-ccm comes before switch-to-external and is not done") {
-		t.Errorf("the switch does not wait for install-ccm: %v", err)
-	}
+	_, err = p.Choose(plan.Choice{Stage: stages.SwitchToExternal})
+	assert.True(t, errors.As(err, new(*transform.Conflict)), err)
+	assert.ErrorContains(t, err, "install-ccm comes before switch-to-external and is not done")
 }
 
 func TestAStageIsDoneWhenItIsInAllOfItsDocuments(t *testing.T) {
-	onlyPod := "controllerManager:\n  extraArgs:\n    cloud-provider: aws\n"
-	p := planAll(t, transform.Target{}, static(onAWS, leader), configuration(strings.TrimPrefix(onlyPod, "controllerManager:\n")))
+	p := planAll(t, transform.Target{}, static(onAWS, leader), configuration("  extraArgs:\n    cloud-provider: aws\n"))
 	step, _ := p.Step(stages.EnableLeaderMigration)
 	assert.Truef(t, step.State == plan.Todo && !step.Documents[0].Changes() && step.Documents[1].Changes(), "the flag is %s, and is in the static pod alone", step.State)
 }
@@ -72,16 +66,10 @@ func TestASecondOwnerIsSeenInAnotherDocument(t *testing.T) {
 		"the other one is external, alone":  {[]string{static("--cloud-provider=external")}, []string{"ccm-not-in-file"}},
 		"neither is known to run elsewhere": {[]string{static(onAWS, leader)}, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			cluster := assert.Value(Format().Lint(stream(t, c.texts...), transform.Target{}))(t)
-			var got []string
-			for _, f := range cluster.Findings("") {
-				if slices.Contains([]string{"ccm-flag-missing", "ccm-not-in-file"}, f.Rule) {
-					got = append(got, f.Rule)
-				}
-			}
-			assert.Truef(t, slices.Equal(got, c.want), "found %v, want %v", got, c.want)
-		})
+		cluster := assert.Value(Format().Lint(stream(t, c.texts...), transform.Target{}))(t)
+		got := lists.Map(cluster.Findings(""), func(f transform.Finding) string { return f.Rule })
+		got = lists.Where(got, func(rule string) bool { return rule == "ccm-flag-missing" || rule == "ccm-not-in-file" })
+		assert.EqualSlices(t, got, c.want, name)
 	}
 }
 
@@ -108,10 +96,7 @@ func TestTwoClustersInOneFolderAreRefusedAndBothAreNamed(t *testing.T) {
 func TestFilesForNewNodesMayBeMany(t *testing.T) {
 	p := planAll(t, transform.Target{EndState: transform.EndStateExternal}, kubeletsOfNewNodes, cloud(onAWS, leader), kubeletsOfNewNodes, static(onAWS, leader))
 	step, _ := p.Step(stages.SwitchToExternal)
-	var changed []bool
-	for _, r := range step.Documents {
-		changed = append(changed, r.Changes())
-	}
+	changed := lists.Map(step.Documents, func(r plan.Revision) bool { return r.Changes() })
 	// The manager of Kubernetes is first, then that of the cloud, then the kubelets.
 	assert.Truef(t, slices.Equal(changed, []bool{true, false, true, true}) && len(step.Stage.AfterManual) == 0, "the switch changes %v, and waits for %v", changed, step.Stage.AfterManual)
 }
@@ -153,13 +138,8 @@ func TestTheStagesOfAClusterAreUndoneFromItsDocuments(t *testing.T) {
 	last := p.Steps[len(p.Steps)-1].After()
 	assert.Error(plan.Undo(Format(), last, target, stages.InstallCCM, false))(t, "disable-leader-migration comes after install-ccm", "stages of other documents do not come first")
 	steps := assert.Value(plan.Undo(Format(), last, target, stages.EnableLeaderMigration, true))(t)
-	var names []string
-	for _, s := range steps {
-		names = append(names, s.Stage.Name)
-	}
-	if got, want := strings.Join(names, " "), "disable-leader-migration switch-to-external install-ccm enable-leader-migration"; got != want {
-		t.Errorf("undone: %s, want %s", got, want)
-	}
+	names := lists.Map(steps, func(s plan.Step) string { return s.Stage.Name })
+	assert.EqualSlices(t, names, []string{stages.DisableLeaderMigration, stages.SwitchToExternal, stages.InstallCCM, stages.EnableLeaderMigration})
 	for i, doc := range steps[len(steps)-1].After() {
 		assert.Truef(t, bytes.Equal(doc.Bytes(), p.Start[i].Bytes()), "document %d is not what it was:\n%s", i, doc.Bytes())
 	}

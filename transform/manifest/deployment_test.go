@@ -44,7 +44,7 @@ func TestDeploymentOfAStaticPod(t *testing.T) {
 	c := pod.Containers[0]
 	assert.True(t, c.Command[len(c.Command)-1] == "--secure-port=10357" && c.LivenessProbe.HTTPGet.Port.IntValue() == 10357 && c.StartupProbe.HTTPGet.Port.IntValue() == 10357, c)
 	for _, said := range []string{"# One of the 3 replicas is active at a time", "Only a running kube-controller-manager creates these pods, so the Deployment cannot recover by", "# It needs 3 nodes", "mv /etc/kubernetes/manifests/kube-controller-manager.yaml /etc/kubernetes/"} {
-		assert.Truef(t, strings.Contains(text, said), "%q is not said", said)
+		assert.Contains(t, text, said)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestDeploymentTakesItsFilesFromSecrets(t *testing.T) {
 		"create secret generic kube-controller-manager-kubeconfig --from-file=manager.conf=/etc/kubernetes/manager.conf\n",
 		"create configmap kube-controller-manager-migration --from-file=leadermigration.conf=/etc/leadermigration.conf\n",
 	} {
-		assert.Truef(t, strings.Contains(text, command), "%q is not in\n%s", command, text)
+		assert.Contains(t, text, command)
 	}
 }
 
@@ -82,9 +82,7 @@ func TestDeploymentKeepsTheProbesThatAreThere(t *testing.T) {
 	c := d.Spec.Template.Spec.Containers[0]
 	p := c.LivenessProbe
 	assert.True(t, p.HTTPGet.Path == "/livez" && p.HTTPGet.Port.IntValue() == 10357 && p.FailureThreshold == 3, p)
-	if p := c.ReadinessProbe; p.TCPSocket.Port.IntValue() != 10252 {
-		t.Errorf("%+v", p)
-	}
+	assert.Equal(t, c.ReadinessProbe.TCPSocket.Port.IntValue(), 10252)
 }
 
 func TestDeploymentKeepsAPortOfItsOwn(t *testing.T) {
@@ -108,9 +106,6 @@ func TestDeploymentIsMadeFromAStaticPodAlone(t *testing.T) {
 		"a cloud manager":  {strings.NewReplacer("kube-controller-manager", "cloud-controller-manager").Replace(static(onAWS)), "no static pod of kube-controller-manager"},
 		"an unknown field": {static(onAWS) + "  hostnetwork: true\n", `its schema does not allow: unknown field "spec.hostnetwork"`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := Deployment(parse(t, c.in), Scaling{2, FromSecret})
-			fails(t, err, c.want)
-		})
+		assert.Error(Deployment(parse(t, c.in), Scaling{2, FromSecret}))(t, c.want, name)
 	}
 }

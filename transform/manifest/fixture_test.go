@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -80,6 +81,12 @@ func planned(t *testing.T, text string, target transform.Target) *plan.Plan {
 	return assert.Value(plan.Build(Format(), transform.Only(parse(t, text)), target))(t)
 }
 
+// undone undoes a stage of a document.
+func undone(t *testing.T, text, stage string, target transform.Target) ([]plan.Step, error) {
+	t.Helper()
+	return plan.Undo(Format(), transform.Only(parse(t, text)), target, stage, false)
+}
+
 // after returns a document as it is after a stage.
 func after(t *testing.T, p *plan.Plan, stage string) string {
 	t.Helper()
@@ -90,16 +97,6 @@ func after(t *testing.T, p *plan.Plan, stage string) string {
 
 // states returns how far each edit stage has come.
 func states(p *plan.Plan) string {
-	var list []string
-	for _, s := range p.Steps {
-		if s.State != plan.ActionOnly {
-			list = append(list, s.Stage.Name+" "+string(s.State))
-		}
-	}
-	return strings.Join(list, ", ")
-}
-
-func fails(t *testing.T, err error, want string) {
-	t.Helper()
-	assert.ErrorContains(t, err, want)
+	edits := lists.Where(p.Steps, func(s plan.Step) bool { return s.State != plan.ActionOnly })
+	return strings.Join(lists.Map(edits, func(s plan.Step) string { return s.Stage.Name + " " + string(s.State) }), ", ")
 }

@@ -43,13 +43,11 @@ func TestManifestsAreFoundAmongOthers(t *testing.T) {
 		{"a Service", "apiVersion: v1\nkind: Service\nmetadata: {name: kube-controller-manager}\n", ""},
 		{"a pod without containers", "apiVersion: v1\nkind: Pod\nspec: {}\n", ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			doc := parse(t, c.in)
-			assert.Mustf(t, Format().Owns(doc) == (c.component != ""), "taken for one: %v", Format().Owns(doc))
-			assert.True(t, c.component == "" || Format().Words.In(doc.Bytes()), "the quick look passes it over")
-			kind := kindOf(doc)
-			assert.Truef(t, c.component == "" || kind == kindConfiguration || programs(podOf(doc.Root(), kind))[0].component == c.component, "not taken for %s", c.component)
-		})
+		doc := parse(t, c.in)
+		assert.Must(t, Format().Owns(doc) == (c.component != ""), c.name, "is taken for one, or not")
+		assert.True(t, c.component == "" || Format().Words.In(doc.Bytes()), c.name, "the quick look passes it over")
+		kind := kindOf(doc)
+		assert.True(t, c.component == "" || kind == kindConfiguration || programs(podOf(doc.Root(), kind))[0].component == c.component, c.name, "is not taken for", c.component)
 	}
 }
 
@@ -82,10 +80,7 @@ func TestManifestsThatAreNotMigratedAreRefused(t *testing.T) {
 		{"a digest alone", strings.Replace(static(onAWS), ":v1.26.15", "@sha256:0f", 1), "the tag is not a release"},
 		{"another document", "kind: Service\n", "no manifest of a controller manager"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := Format().Open(transform.Only(parse(t, c.in)), transform.Target{})
-			fails(t, err, c.want)
-		})
+		assert.Error(Format().Open(transform.Only(parse(t, c.in)), transform.Target{}))(t, c.want, c.name)
 	}
 }
 
@@ -98,15 +93,12 @@ func TestManifestsAreIdentified(t *testing.T) {
 		{"what is stated wins", static(onAWS), "v1.24.0", "kube-system/kube-controller-manager v1.26.15"},
 		{"a ClusterConfiguration", configuration("  extraArgs: {cloud-provider: aws}\n"), "", "harbour v1.26.15"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			id := opened(t, c.in, transform.Target{AssumeVersion: c.assumed}).Identity()
-			got := id.Title() + " " + id.Version
-			assert.Truef(t, got == c.want && id.Format == Name, "got %s, want %s", got, c.want)
-			assert.True(t, Format().Identify(parse(t, c.in)).Is(id), "Identify says otherwise")
-		})
+		id := opened(t, c.in, transform.Target{AssumeVersion: c.assumed}).Identity()
+		assert.Equal(t, id.Format+" "+id.Title()+" "+id.Version, Name+" "+c.want, c.name)
+		assert.True(t, Format().Identify(parse(t, c.in)).Is(id), c.name, "Identify says otherwise")
 	}
-	_, err := Format().Open(transform.Only(parse(t, strings.Replace(static(onAWS), ":v1.26.15", "", 1))), transform.Target{AssumeVersion: "latest"})
-	fails(t, err, "m.yaml:1: the assumed version is not a release of Kubernetes")
+	untagged := transform.Only(parse(t, strings.Replace(static(onAWS), ":v1.26.15", "", 1)))
+	assert.Error(Format().Open(untagged, transform.Target{AssumeVersion: "latest"}))(t, "m.yaml:1: the assumed version is not a release of Kubernetes")
 }
 
 func TestExplainShowsTheArgumentThatCounts(t *testing.T) {

@@ -44,9 +44,8 @@ func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
 			assert.Equal(t, got, want)
 			again := planned(t, got, kept)
 			assert.Truef(t, !again.Left(), "planned again, something is left: %s", states(again))
-			steps := assert.Value(plan.Undo(Format(), transform.Only(parse(t, got)), transform.Target{}, stages.SwitchToExternal, false))(t)
-			back := string(steps[len(steps)-1].After()[0].Bytes())
-			assert.Truef(t, back == in, "undone:\n%s\nwant:\n%s", back, in)
+			steps := assert.Value(undone(t, got, stages.SwitchToExternal, transform.Target{}))(t)
+			assert.Equal(t, string(steps[len(steps)-1].After()[0].Bytes()), in)
 		})
 	}
 }
@@ -69,10 +68,7 @@ func TestNewNodesOfOtherCloudsAndWrongTypesAreRefused(t *testing.T) {
 		{"a number", registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: aws, v: 2}\n"), "m.yaml:5: nodeRegistration.kubeletExtraArgs.v: not a flag with a string"},
 		{"a name that is none", strings.Replace(registration(kindInit, "v1beta3", mapped), "cp-1", "[a]", 1), "m.yaml:4: nodeRegistration.name: "},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := Format().Open(transform.Only(parse(t, c.in)), transform.Target{})
-			fails(t, err, c.want)
-		})
+		assert.Error(Format().Open(transform.Only(parse(t, c.in)), transform.Target{}))(t, c.want, c.name)
 	}
 }
 
@@ -89,15 +85,13 @@ func TestKubeletsOfNewNodesAreCheckedForTheirRelease(t *testing.T) {
 		{"csi-gate-stale", "", transform.Target{}},
 		{"leader-election-off", "", transform.Target{}},
 	} {
-		got := found(t, "m.yaml", in, c.rule, c.target)
-		assert.Truef(t, got == c.want, "%s with %+v: got %q, want %q", c.rule, c.target, got, c.want)
+		assert.Equal(t, found(t, "m.yaml", in, c.rule, c.target), c.want, c.rule, c.target)
 	}
 }
 
 func TestKubeletsDoNotGoBackToAProviderThatIsGone(t *testing.T) {
 	in := registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: external}\n")
-	_, err := plan.Undo(Format(), transform.Only(parse(t, in)), transform.Target{AssumeVersion: "v1.27.1"}, stages.SwitchToExternal, false)
-	fails(t, err, "Kubernetes 1.27 and later have no in-tree provider to roll back to")
+	assert.Error(undone(t, in, stages.SwitchToExternal, transform.Target{AssumeVersion: "v1.27.1"}))(t, "Kubernetes 1.27 and later have no in-tree provider to roll back to")
 }
 
 // The kubelets that run are changed last, and go back first.

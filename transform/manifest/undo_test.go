@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -58,10 +59,7 @@ func TestUndoSaysWhatTheFileDoesNotShow(t *testing.T) {
 		{"an image that the last stage may have moved", cloudOf("v1.27.2", onAWS, "--enable-leader-migration"), stages.DisableLeaderMigration, "the image was this one or that of another release", transform.Target{Version: "v1.27.16", KeepLeaderMigration: true}},
 		{"where a cloud manager's flag was", marked(cloud(onAWS)), stages.DisableLeaderMigration, "the flag was at an unknown place among the arguments, and the image may have been a different one", transform.Target{}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := plan.Undo(Format(), transform.Only(parse(t, c.in)), c.target, c.stage, false)
-			fails(t, err, c.want)
-		})
+		assert.Error(undone(t, c.in, c.stage, c.target))(t, c.want, c.name)
 	}
 }
 
@@ -73,10 +71,7 @@ func TestUndoOfNothing(t *testing.T) {
 		{"a cloud manager that did not leave", cloud(onAWS, "--enable-leader-migration"), stages.DisableLeaderMigration},
 		{"a stage of another document", cloud(onAWS), stages.SwitchToExternal},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			steps, err := plan.Undo(Format(), transform.Only(parse(t, c.in)), transform.Target{}, c.stage, false)
-			assert.Truef(t, err == nil && len(steps) == 0, "%d steps, %v", len(steps), err)
-		})
+		assert.Equal(t, len(assert.Value(undone(t, c.in, c.stage, transform.Target{}))(t)), 0, c.name)
 	}
 }
 
@@ -110,14 +105,8 @@ func TestChecksFailOnWrongResults(t *testing.T) {
 		{"the end is not written down", stages.DisableLeaderMigration, cloud(onAWS, flag), cloud(onAWS), "the manifest would not record that the migration is complete", transform.Target{}},
 		{"its image moves unasked", stages.DisableLeaderMigration, cloud(onAWS, flag), marked(cloudOf("v1.26.7", onAWS)), "more than the arguments", transform.Target{}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := opened(t, c.in, c.target)
-			for _, s := range m.Stages() {
-				if s.Name == c.stage {
-					fails(t, s.Check(opened(t, c.wrong, c.target)), c.want)
-				}
-			}
-		})
+		s, _ := lists.Find(opened(t, c.in, c.target).Stages(), func(s transform.Stage) bool { return s.Name == c.stage })
+		assert.ErrorContains(t, s.Check(opened(t, c.wrong, c.target)), c.want, c.name)
 	}
 }
 
@@ -129,11 +118,7 @@ func told(t *testing.T, text string, target transform.Target, stage string) (bef
 }
 
 func commandsOf(actions []action.Action) string {
-	var list []string
-	for _, a := range actions {
-		list = append(list, a.Command)
-	}
-	return strings.Join(list, "\n")
+	return strings.Join(lists.Map(actions, func(a action.Action) string { return a.Command }), "\n")
 }
 
 // Without its flag the manager is a second owner, so it leaves the cluster before it loses the flag.

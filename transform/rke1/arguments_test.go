@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -61,10 +62,7 @@ func TestAnObjectShowsWhatIsOpen(t *testing.T) {
 		"nothing was applied so far": {Served{Spec: of("aws")}, false, nil},
 	} {
 		applied, open, done, err := c.served.Arguments("c-1")
-		var from []string
-		for _, g := range open {
-			from = append(from, g.From)
-		}
+		from := lists.Map(open, func(g check.Given) string { return g.From })
 		assert.Truef(t, err == nil && done == c.done && slices.Equal(from, c.open) && (!done || applied.From == "status.appliedSpec of c-1"), "%s: %+v, %v, %t, %v", name, applied, from, done, err)
 	}
 }

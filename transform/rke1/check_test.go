@@ -32,12 +32,14 @@ func TestChecksNoticeAWrongResult(t *testing.T) {
 		{"the metadata is asked for named nodes", stages.SwitchToExternal, named + onAWS, named + isOut, "useInstanceMetadataHostname would change"},
 		{"the version moved", stages.SwitchToExternal, onAWS, isOut + "cluster_name: b\n", "clusterName would change"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := opened(t, at(release, c.before), transform.Target{})
-			err := stageOf(t, m, c.stage).Check(opened(t, at(release, c.after), transform.Target{}))
-			assert.ErrorContains(t, err, c.want)
-		})
+		assert.ErrorContains(t, checked(t, c.stage, c.before, c.after, transform.Target{}), c.want, c.name)
 	}
+}
+
+// checked is what the check of a stage says of a result.
+func checked(t *testing.T, stage, before, after string, target transform.Target) error {
+	t.Helper()
+	return stageOf(t, opened(t, at(release, before), target), stage).Check(opened(t, at(release, after), target))
 }
 
 // Strict errors name fields and types, never values.

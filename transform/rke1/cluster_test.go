@@ -44,9 +44,7 @@ func TestWhatRKEReadsIsReadInAnySpelling(t *testing.T) {
 	assert.True(t, s.ClusterCIDR == "10.42.0.0/16" && s.ExtraArgs["v"] == "2", s)
 	for _, key := range []string{"service_override", "serviceOverride"} {
 		m := opened(t, at(release, "cloud_provider:\n  awsCloudProvider: {"+key+": {'1': {service: ec2, signing-region: a}}}\n"), transform.Target{})
-		if got, want := m.cloudConfig(), "[ServiceOverride \"1\"]\nService = ec2\nSigningRegion = a\n"; got != want {
-			t.Errorf("%s: %s", key, got)
-		}
+		assert.Equal(t, m.cloudConfig(), "[ServiceOverride \"1\"]\nService = ec2\nSigningRegion = a\n", key)
 	}
 }
 

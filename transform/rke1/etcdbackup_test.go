@@ -52,11 +52,7 @@ func TestAnEtcdBackupSaysHowFarItIs(t *testing.T) {
 		{"failed", `{"type":"Created","status":"True"},{"type":"Completed","status":"False","reason":"Error","message":"s3: access denied, secret_key=wJalrXUtnFEMIK7MDENGbPxRfiCYzz19EXAMPLEK"}`, "", "failed: s3: access denied"},
 	} {
 		waiting, err := backupTaken([]byte(`{"status":{"conditions":[` + c.conditions + `]}}`))
-		switch {
-		case (err != nil) != (c.failed != ""), err != nil && (!strings.Contains(err.Error(), c.failed) || strings.Contains(err.Error(), "wJalr")):
-			t.Errorf("%s: %v", c.name, err)
-		case !strings.Contains(waiting, c.want) || c.want == "" && waiting != "":
-			t.Errorf("%s: %q", c.name, waiting)
-		}
+		assert.Truef(t, (err != nil) == (c.failed != "") && (err == nil || strings.Contains(err.Error(), c.failed) && !strings.Contains(err.Error(), "wJalr")), "%s: %v", c.name, err)
+		assert.Truef(t, strings.Contains(waiting, c.want) && (c.want != "" || waiting == ""), "%s: %q", c.name, waiting)
 	}
 }

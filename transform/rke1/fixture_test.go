@@ -4,11 +4,12 @@
 package rke1
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -39,13 +40,9 @@ func opened(t *testing.T, text string, target transform.Target) *migration {
 
 func stageOf(t *testing.T, c transform.Cluster, name string) transform.Stage {
 	t.Helper()
-	for _, s := range c.Stages() {
-		if s.Name == name {
-			return s
-		}
-	}
-	t.Fatalf("no stage %s", name)
-	return transform.Stage{}
+	s, found := lists.Find(c.Stages(), func(s transform.Stage) bool { return s.Name == name })
+	assert.Must(t, found, "no stage", name)
+	return s
 }
 
 // after applies one stage and returns the text after it. It requires that the
@@ -59,16 +56,10 @@ func after(t *testing.T, text, stage string, target transform.Target) string {
 	doc, splices, err := e.Apply()
 	assert.NilError(t, err)
 	then := opened(t, string(doc.Bytes()), target)
-	if err := s.Check(then); err != nil {
-		t.Errorf("%v in\n%s", err, doc.Bytes())
-	}
-	if again, err := stageOf(t, then, stage).Edit(); err != nil || !again.Empty() {
-		t.Errorf("something is left to do (%v) in\n%s", err, doc.Bytes())
-	}
+	assert.NilError(t, s.Check(then))
+	assert.Truef(t, assert.Value(stageOf(t, then, stage).Edit())(t).Empty(), "something is left to do in\n%s", doc.Bytes())
 	reverse := assert.Value(yamledit.Reverse(m.Doc.Bytes(), splices))(t)
-	if back, err := yamledit.Apply(doc.Bytes(), reverse); err != nil || string(back) != text {
-		t.Errorf("the reverse gives (%v)\n%s", err, back)
-	}
+	assert.Equal(t, string(assert.Value(yamledit.Apply(doc.Bytes(), reverse))(t)), text, "the reverse")
 	return string(doc.Bytes())
 }
 
@@ -77,11 +68,15 @@ type stageCase struct {
 	name, config, want string
 }
 
-func runStage(t *testing.T, stage string, cases []stageCase) {
+func runStage(t *testing.T, stage string, target transform.Target, cases []stageCase) {
 	t.Helper()
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, strings.TrimPrefix(after(t, at(release, c.config), stage, transform.Target{}), at(release, "")), c.want)
-		})
+		assert.Equal(t, after(t, at(release, c.config), stage, target), at(release, c.want), c.name)
 	}
+}
+
+// planAt plans a configuration.
+func planAt(t *testing.T, config string, target transform.Target) *plan.Plan {
+	t.Helper()
+	return assert.Value(plan.Build(Format(), transform.Only(parse(t, config)), target))(t)
 }

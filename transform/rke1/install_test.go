@@ -36,9 +36,7 @@ func TestTheChartComesWithItsValues(t *testing.T) {
 	chart := chartOf(t, got[valuesFile])
 	assert.True(t, chart.Migrates() && chart.ImageTag() == "v1.26.6" && len(got) == 1 && strings.Contains(got[valuesFile], "registry.example.com/ccm"), got)
 	got = files(t, at(release, onAWS+"  awsCloudProvider: {global: {zone: a}}\n"), stages.InstallCCM, transform.Target{NoLeaderMigration: true})
-	if chart := chartOf(t, got[valuesFile]); chart.Migrates() || !strings.Contains(got[valuesFile], "--cloud-config=") || got[cloudConfigFile] != "[Global]\nZone = a\n" {
-		t.Error(got)
-	}
+	assert.True(t, !chartOf(t, got[valuesFile]).Migrates() && strings.Contains(got[valuesFile], "--cloud-config=") && got[cloudConfigFile] == "[Global]\nZone = a\n", got)
 }
 
 func TestTheLastValuesAreThoseOfTheTarget(t *testing.T) {

@@ -4,6 +4,7 @@
 package rke1
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -34,26 +35,21 @@ const (
 )
 
 func TestEnableNamesTheConfiguration(t *testing.T) {
-	for _, c := range []stageCase{
+	runStage(t, stages.EnableLeaderMigration, generated, []stageCase{
 		{"no services", onAWS, onAWS + bothFlags},
 		{"other arguments", onAWS + otherArgs, onAWS + otherArgs + "      enable-leader-migration: \"true\"\n      leader-migration-config: /etc/kubernetes/leadermigration.conf\n"},
 		{"the flag alone", onAWS + flagged, onAWS + bothFlags},
 		{"the flag repeated", onAWS + "services:\n  kube-controller:\n    extra_args_array:\n      enable-leader-migration:\n      - \"true\"\n",
 			onAWS + "services:\n  kube-controller:\n    extra_args_array:\n      enable-leader-migration:\n      - \"true\"\n    extra_args:\n      leader-migration-config: /etc/kubernetes/leadermigration.conf\n"},
 		{"one of its own", onAWS + ownConfig, onAWS + ownConfig + "      enable-leader-migration: \"true\"\n"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := strings.TrimPrefix(after(t, at(release, c.config), stages.EnableLeaderMigration, generated), at(release, ""))
-			assert.Equal(t, got, c.want)
-		})
-	}
+	})
 }
 
 // planned builds a plan and lets nothing be blocked but by the names of nodes.
 func planned(t *testing.T, text string, target transform.Target) *plan.Plan {
 	t.Helper()
 	target.Accept = append(target.Accept, "node-address-missing")
-	p := assert.Value(plan.Build(Format(), transform.Only(parse(t, text)), target))(t)
+	p := planAt(t, text, target)
 	for _, s := range p.Steps {
 		assert.Truef(t, s.State != plan.Blocked, "%s is blocked: %+v", s.Stage.Name, s.Findings)
 	}
@@ -84,12 +80,10 @@ func TestConfigurationsGoWithTheSwitchAndComeBack(t *testing.T) {
 				if !s.Changes() {
 					continue
 				}
-				steps, err := plan.Undo(Format(), s.After(), p.Target, s.Stage.Name, false)
-				if err != nil || len(steps) != 1 {
-					t.Errorf("%s: %d steps, %v", s.Stage.Name, len(steps), err)
-				} else if config := configFlag; strings.Contains(string(steps[0].After()[0].Bytes()), config) != strings.Contains(string(s.Before()[0].Bytes()), config) {
-					t.Errorf("%s comes back to\n%s", s.Stage.Name, steps[0].After()[0].Bytes())
-				}
+				steps := assert.Value(plan.Undo(Format(), s.After(), p.Target, s.Stage.Name, false))(t)
+				assert.Mustf(t, len(steps) == 1, "%s: %d steps", s.Stage.Name, len(steps))
+				back := steps[0].After()[0].Bytes()
+				assert.Truef(t, bytes.Contains(back, []byte(configFlag)) == bytes.Contains(s.Before()[0].Bytes(), []byte(configFlag)), "%s comes back to\n%s", s.Stage.Name, back)
 			}
 		})
 	}
@@ -113,9 +107,8 @@ func TestBothConfigurationsFitTheirManagers(t *testing.T) {
 			chart := chartOf(t, installed[valuesFile])
 			found := leadermigration.Lint(manager, leadermigration.Reader{Component: leadermigration.Manager, Version: m.Version, Lease: c.target.Lease()})
 			found = append(found, leadermigration.Lint(cloud, leadermigration.Reader{Component: leadermigration.CloudManager, Version: chart.ImageTag(), Lease: c.target.Lease()})...)
-			if found = append(found, leadermigration.LintBoth(manager, cloud)...); len(found) > 0 || !chart.ConfigMounted() {
-				t.Errorf("%+v in\n%s", found, installed[valuesFile])
-			}
+			found = append(found, leadermigration.LintBoth(manager, cloud)...)
+			assert.Truef(t, len(found) == 0 && chart.ConfigMounted(), "%+v in\n%s", found, installed[valuesFile])
 		})
 	}
 }
@@ -164,9 +157,7 @@ func TestChecksNoticeAWrongConfiguration(t *testing.T) {
 		{"it stayed", stages.SwitchToExternal, onAWS + bothFlags, isOut + config, generated, "would keep leader-migration-config"},
 		{"it went although no undo could tell", stages.SwitchToExternal, onAWS + bothFlags, isOut, transform.Target{}, "would change"},
 	} {
-		m := opened(t, at(release, c.before), c.target)
-		err := stageOf(t, m, c.stage).Check(opened(t, at(release, c.after), c.target))
-		assert.ErrorContains(t, err, c.want, c.name)
+		assert.ErrorContains(t, checked(t, c.stage, c.before, c.after, c.target), c.want, c.name)
 	}
 }
 
@@ -183,28 +174,20 @@ func TestWhatCannotCarryAConfigurationIsRefused(t *testing.T) {
 }
 
 func TestRulesOfConfigurations(t *testing.T) {
-	service := func(lines string) string {
-		return onAWS + "services:\n  kube-controller:\n    extra_args: {" + lines + "}\n"
+	const unflagged = "services:\n  kube-controller:\n    extra_args: {leader-migration-config: /etc/kubernetes/a.conf}\n"
+	checkRule(t, "config-without-flag", []ruleCase{
+		{name: "with its flag", config: onAWS + strings.Replace(unflagged, "{", "{enable-leader-migration: 'true', ", 1)},
+		{name: "without it", config: onAWS + unflagged, want: []string{"error 6"}},
+		{name: "of an external manager", config: isOut + unflagged, want: []string{"note 7"}},
+	})
+	in := func(path, binds string) string {
+		return onAWS + "services:\n  kube-controller:\n    extra_args: {enable-leader-migration: 'true', leader-migration-config: " + path + "}\n" + binds
 	}
-	const flag = "enable-leader-migration: 'true', "
-	for _, c := range []struct{ name, config, rule, want string }{
-		{"with its flag, in the usual folder", service(flag + "leader-migration-config: /etc/kubernetes/a/b.conf"), "config-", ""},
-		{"without its flag", service("leader-migration-config: /etc/kubernetes/a.conf"), "config-", "config-without-flag error"},
-		{"of an external manager", isOut + strings.TrimPrefix(service("leader-migration-config: /etc/kubernetes/a.conf"), onAWS), "config-", "config-without-flag note"},
-		{"in another folder", service(flag + "leader-migration-config: /etc/a.conf"), "config-", "config-not-mounted error"},
-		{"in a folder that begins alike", service(flag + "leader-migration-config: /etc/kubernetes-own/a.conf"), "config-", "config-not-mounted error"},
-		{"in a folder that is mounted", service(flag+"leader-migration-config: /etc/own/a.conf") + "    extra_binds: ['/opt/own:/etc/own:ro']\n", "config-", ""},
-		{"in a folder that is mounted elsewhere", service(flag+"leader-migration-config: /etc/own/a.conf") + "    extra_binds: ['/etc/own:/opt/own']\n", "config-", "config-not-mounted error"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			cluster := assert.Value(Format().Lint(transform.Only(parse(t, at(release, c.config))), transform.Target{}))(t)
-			var got []string
-			for _, f := range cluster.Findings("") {
-				if strings.HasPrefix(f.Rule, c.rule) {
-					got = append(got, f.Rule+" "+string(f.Severity))
-				}
-			}
-			assert.Equal(t, strings.Join(got, ", "), c.want, got)
-		})
-	}
+	checkRule(t, "config-not-mounted", []ruleCase{
+		{name: "in the usual folder", config: in("/etc/kubernetes/a/b.conf", "")},
+		{name: "in another folder", config: in("/etc/a.conf", ""), want: []string{"error 6"}},
+		{name: "in a folder that begins alike", config: in("/etc/kubernetes-own/a.conf", ""), want: []string{"error 6"}},
+		{name: "in a folder that is mounted", config: in("/etc/own/a.conf", "    extra_binds: ['/opt/own:/etc/own:ro']\n")},
+		{name: "in a folder that is mounted elsewhere", config: in("/etc/own/a.conf", "    extra_binds: ['/etc/own:/opt/own']\n"), want: []string{"error 6"}},
+	})
 }

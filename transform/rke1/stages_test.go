@@ -17,7 +17,7 @@ import (
 const flagged = "services:\n  kube-controller:\n    extra_args:\n      enable-leader-migration: \"true\"\n"
 
 func TestEnableSetsTheFlagAndKeepsTheRest(t *testing.T) {
-	runStage(t, stages.EnableLeaderMigration, []stageCase{
+	runStage(t, stages.EnableLeaderMigration, transform.Target{}, []stageCase{
 		{"no services", onAWS, onAWS + flagged},
 		{"services without a value", onAWS + "services:\n", onAWS + flagged},
 		{"no service", onAWS + "services:\n  kubelet: {}\n", onAWS + "services:\n  kubelet: {}\n" + strings.TrimPrefix(flagged, "services:\n")},
@@ -34,7 +34,7 @@ func TestEnableSetsTheFlagAndKeepsTheRest(t *testing.T) {
 // An external manager with the flag would hold the lease and run nothing.
 func TestNothingPutsTheFlagOnAnExternalManager(t *testing.T) {
 	for _, text := range []string{isOut, onAWS + "services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"} {
-		p := assert.Value(plan.Build(Format(), transform.Only(parse(t, at(release, text))), transform.Target{}))(t)
+		p := planAt(t, at(release, text), transform.Target{})
 		for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
 			step, _ := p.Step(name)
 			assert.Truef(t, step.State == plan.Skipped && !step.Changes(), "%s is %s in\n%s", name, step.State, text)
@@ -44,7 +44,7 @@ func TestNothingPutsTheFlagOnAnExternalManager(t *testing.T) {
 
 // The permission stays in addons for good, so it shows that there was a migration.
 func TestAClusterThatWasMigratedSkippedNothing(t *testing.T) {
-	p := assert.Value(plan.Build(Format(), transform.Only(parse(t, at(release, isOut+granted))), transform.Target{}))(t)
+	p := planAt(t, at(release, isOut+granted), transform.Target{})
 	for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
 		step, _ := p.Step(name)
 		assert.Truef(t, step.State == plan.Done, "%s is %s", name, step.State)
@@ -64,7 +64,7 @@ func TestGrantAppendsToAddons(t *testing.T) {
 }
 
 func TestSwitchMakesTheProviderExternal(t *testing.T) {
-	runStage(t, stages.SwitchToExternal, []stageCase{
+	runStage(t, stages.SwitchToExternal, transform.Target{}, []stageCase{
 		{"the flag goes with what was there for it", onAWS + flagged, isOut},
 		{"other arguments stay", onAWS + "services:\n  kube-controller:\n    extra_args: {enable-leader-migration: true, v: 2}\n", isOut + "services:\n  kube-controller:\n    extra_args: {v: 2}\n"},
 		{"the block goes", onAWS + "  awsCloudProvider: {}\n", isOut},

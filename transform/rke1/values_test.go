@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -38,6 +39,18 @@ func planOf(t *testing.T, config, values string, target transform.Target) *plan.
 	return assert.Value(plan.Build(Format(), pair(t, config, values), target))(t)
 }
 
+// ownValues are those that the stages make for a migration, and done those after it.
+func ownValues(t *testing.T) (own, done string) {
+	t.Helper()
+	own, _ = ccm.Values(opened(t, at(release, onAWS+nodes), transform.Target{}).chartOptions(release), nil)
+	return own, unflagged(own)
+}
+
+// unflagged takes the flag from values.
+func unflagged(values string) string {
+	return strings.Replace(values, "  - --enable-leader-migration=true\n", "", 1)
+}
+
 // valuesAfter returns the values file after a stage of a plan.
 func valuesAfter(t *testing.T, p *plan.Plan, stage string) string {
 	t.Helper()
@@ -47,26 +60,18 @@ func valuesAfter(t *testing.T, p *plan.Plan, stage string) string {
 }
 
 func commandsOf(actions []action.Action) string {
-	var all []string
-	for _, a := range actions {
-		all = append(all, a.Command)
-	}
-	return strings.Join(all, "\n")
+	return strings.Join(lists.Map(actions, func(a action.Action) string { return a.Command }), "\n")
 }
 
 func TestTheStagesEditTheValuesFileOfTheOperator(t *testing.T) {
 	const own = "# mine\nargs: # few\n- --v=4\nresources: {requests: {cpu: 200m}}\n"
 	p := planOf(t, at(release, onAWS+nodes), own, transform.Target{})
-	installed := chartOf(t, valuesAfter(t, p, stages.InstallCCM))
-	if !installed.Migrates() || installed.ImageTag() != "v1.26.6" || installed.RoutesUnsafe() || installed.LacksProvider() || installed.Value("resources", "requests", "cpu") != "200m" {
-		t.Error(valuesAfter(t, p, stages.InstallCCM))
-	}
 	text := valuesAfter(t, p, stages.InstallCCM)
 	assert.True(t, strings.HasPrefix(text, "# mine\nargs: # few\n- --v=4\n- "), text)
-	final := chartOf(t, valuesAfter(t, p, stages.DisableLeaderMigration))
-	if final.Migrates() || final.ImageTag() != "v1.26.6" {
-		t.Error(valuesAfter(t, p, stages.DisableLeaderMigration))
-	}
+	installed := chartOf(t, text)
+	assert.True(t, installed.Migrates() && installed.ImageTag() == "v1.26.6" && !installed.RoutesUnsafe() && !installed.LacksProvider() && installed.Value("resources", "requests", "cpu") == "200m", text)
+	text = valuesAfter(t, p, stages.DisableLeaderMigration)
+	assert.True(t, !chartOf(t, text).Migrates() && chartOf(t, text).ImageTag() == "v1.26.6", text)
 	for _, name := range []string{stages.InstallCCM, stages.DisableLeaderMigration} {
 		s, _ := p.Step(name)
 		assert.Truef(t, !s.Documents[0].Changes() && s.Documents[1].Changes(), "%s changes other documents than the values file", name)
@@ -89,8 +94,7 @@ func TestTheSwitchComesAfterTheEditOfTheValuesFile(t *testing.T) {
 }
 
 func TestAStageIsDoneWhereTheValuesFileHasItsResult(t *testing.T) {
-	text, _ := ccm.Values(opened(t, at(release, onAWS+nodes), transform.Target{}).chartOptions(release), nil)
-	without := strings.Replace(text, "  - --enable-leader-migration=true\n", "", 1)
+	text, without := ownValues(t)
 	for _, c := range []struct {
 		name, config, values, stage string
 		want                        plan.State
@@ -108,7 +112,7 @@ func TestAStageIsDoneWhereTheValuesFileHasItsResult(t *testing.T) {
 }
 
 func TestTheUndoOfTheValuesFileNeedsTheUsualForm(t *testing.T) {
-	text, _ := ccm.Values(opened(t, at(release, onAWS+nodes), transform.Target{}).chartOptions(release), nil)
+	text, done := ownValues(t)
 	own := strings.Replace(text, "--v=2", "--v=4", 1)
 	for _, c := range []struct {
 		name, config, values, stage string
@@ -117,21 +121,18 @@ func TestTheUndoOfTheValuesFileNeedsTheUsualForm(t *testing.T) {
 	}{
 		{"the chart, from the file alone", onAWS, own, stages.InstallCCM, false, true},
 		{"the chart", onAWS, own, stages.InstallCCM, true, false},
-		{"the end", isOut, strings.Replace(own, "  - --enable-leader-migration=true\n", "", 1), stages.DisableLeaderMigration, false, true},
-		{"the end, in the usual form", isOut, strings.Replace(own, "  - --enable-leader-migration=true\n", "", 1), stages.DisableLeaderMigration, true, false},
-		{"the end, of our own values", isOut, strings.Replace(text, "  - --enable-leader-migration=true\n", "", 1), stages.DisableLeaderMigration, false, false},
+		{"the end", isOut, unflagged(own), stages.DisableLeaderMigration, false, true},
+		{"the end, in the usual form", isOut, unflagged(own), stages.DisableLeaderMigration, true, false},
+		{"the end, of our own values", isOut, done, stages.DisableLeaderMigration, false, false},
 	} {
 		steps, err := plan.Undo(Format(), pair(t, at(release, c.config+nodes), c.values), transform.Target{CanonicalForm: c.canonical}, c.stage, false)
 		var conflict *transform.Conflict
-		if lost := errors.As(err, &conflict); lost != c.lost || !lost && (err != nil || len(steps) != 1 || !steps[0].Documents[1].Changes()) {
-			t.Errorf("%s: %v, %v", c.name, steps, err)
-		}
+		assert.Truef(t, errors.As(err, &conflict) == c.lost && (c.lost || err == nil && len(steps) == 1 && steps[0].Documents[1].Changes()), "%s: %v, %v", c.name, steps, err)
 	}
 }
 
 func TestAnUpgradeMovesTheImageOfTheValuesFile(t *testing.T) {
-	text, _ := ccm.Values(opened(t, at(release, onAWS+nodes), transform.Target{}).chartOptions(release), nil)
-	done := strings.Replace(text, "  - --enable-leader-migration=true\n", "", 1)
+	_, done := ownValues(t)
 	p := planOf(t, at(release, isOut+nodes), done, transform.Target{Version: "v1.27.16-rancher1-1"})
 	assert.Equal(t, valuesAfter(t, p, stages.UpgradeCCM), strings.Replace(done, "v1.26.6", "v1.27.2", 1))
 	s, _ := p.Step(stages.UpgradeCCM)
@@ -175,7 +176,7 @@ func TestOnlyAValuesFileJoinsACluster(t *testing.T) {
 }
 
 func TestRulesFindWhatIsWrongInTheValuesFile(t *testing.T) {
-	text, _ := ccm.Values(opened(t, at(release, onAWS+nodes), transform.Target{}).chartOptions(release), nil)
+	text, _ := ownValues(t)
 	for _, c := range []struct {
 		rule, config, values string
 		line                 int // 0 for no finding
@@ -227,14 +228,10 @@ func TestTheMountedConfigurationsComeWithTheValuesFile(t *testing.T) {
 			names[f.Name] = true
 		}
 	}
-	chart := chartOf(t, valuesAfter(t, p, stages.InstallCCM))
-	if !chart.ConfigMounted() || !chart.OwnConfig() {
-		t.Error(valuesAfter(t, p, stages.InstallCCM))
-	}
-	final := chartOf(t, valuesAfter(t, p, stages.DisableLeaderMigration))
-	if final.OwnConfig() || strings.Contains(valuesAfter(t, p, stages.DisableLeaderMigration), ccm.MigrationConfigMap) {
-		t.Error(valuesAfter(t, p, stages.DisableLeaderMigration))
-	}
+	text := valuesAfter(t, p, stages.InstallCCM)
+	assert.True(t, chartOf(t, text).ConfigMounted() && chartOf(t, text).OwnConfig(), text)
+	text = valuesAfter(t, p, stages.DisableLeaderMigration)
+	assert.True(t, !chartOf(t, text).OwnConfig() && !strings.Contains(text, ccm.MigrationConfigMap), text)
 }
 
 func TestTheValuesFileReachesItsReleaseByHelm(t *testing.T) {
@@ -250,9 +247,8 @@ func TestTheSwitchOfABrokenClusterDoesNotWaitForTheValuesFile(t *testing.T) {
 			s, _ := p.Step(name)
 			assert.Truef(t, s.State == plan.Todo, "%s: %s is %s: %v", version, name, s.State, s.Findings)
 		}
-		if chart := chartOf(t, valuesAfter(t, p, stages.InstallCCM)); chart.Migrates() || chart.RoutesUnsafe() {
-			t.Error(valuesAfter(t, p, stages.InstallCCM))
-		}
+		text := valuesAfter(t, p, stages.InstallCCM)
+		assert.True(t, !chartOf(t, text).Migrates() && !chartOf(t, text).RoutesUnsafe(), text)
 	}
 }
 
@@ -290,8 +286,7 @@ func TestTheStagesOfALiveClusterSayThatTheFileIsCopied(t *testing.T) {
 	for _, name := range []string{stages.InstallCCM, stages.DisableLeaderMigration} {
 		s := stageOf(t, opened(t, at(release, onAWS+nodes), target), name)
 		assert.Truef(t, strings.Contains(s.Why, "helm gets a copy of values.yaml") && s.Edit == nil, "%s: %s", name, s.Why)
-		if s := stageOf(t, opened(t, at(release, onAWS+nodes), transform.Target{}), name); strings.Contains(s.Why, "copy") {
-			t.Errorf("%s: %s", name, s.Why)
-		}
+		own := stageOf(t, opened(t, at(release, onAWS+nodes), transform.Target{}), name)
+		assert.Truef(t, !strings.Contains(own.Why, "copy"), "%s: %s", name, own.Why)
 	}
 }
