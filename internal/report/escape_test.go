@@ -26,19 +26,12 @@ func TestWhatATerminalWouldObeyIsEscaped(t *testing.T) {
 		"\U000e0041":              `\udb40\udc41`,
 		Palette{}.paint(red, "x"): "x",
 	} {
-		for cut := range len(text) + 1 {
-			got := legibly(t, text[:cut], text[cut:])
-			assert.Truef(t, got == want, "%q, cut at %d: got %q", text, cut, got)
-		}
+		becomes(t, text, want)
 	}
 }
 
 func TestOwnColoursPassAndOthersDoNot(t *testing.T) {
-	text := Palette{On: true}.paint(red, "a\x1b[32mb")
-	for cut := range len(text) + 1 {
-		got := legibly(t, text[:cut], text[cut:])
-		assert.Truef(t, got == "\x1b[31m"+`a\u001b[32mb`+"\x1b[0m", "cut at %d: %q", cut, got)
-	}
+	becomes(t, Palette{On: true}.paint(red, "a\x1b[32mb"), "\x1b[31m"+`a\u001b[32mb`+"\x1b[0m")
 }
 
 // Runners of CI systems read both streams, and take lines for commands.
@@ -54,10 +47,7 @@ func TestWhatARunnerWouldObeyIsEscaped(t *testing.T) {
 		mark + "::error title=::a\n::error::b\n": "::error title=::a\n:\\u003aerror::b\n",
 		strings.Repeat(" ", 100) + "::a":         strings.Repeat(" ", 100) + `:\u003aa`,
 	} {
-		for cut := range len(text) + 1 {
-			got := legibly(t, text[:cut], text[cut:])
-			assert.Truef(t, got == want, "%q, cut at %d: got %q", text, cut, got)
-		}
+		becomes(t, text, want)
 	}
 }
 
@@ -79,6 +69,14 @@ func legibly(t *testing.T, parts ...string) string {
 	}
 	assert.NilError(t, l.Flush())
 	return b.String()
+}
+
+// becomes requires what a text is escaped to, wherever it is cut in two.
+func becomes(t *testing.T, text, want string) {
+	t.Helper()
+	for cut := range len(text) + 1 {
+		assert.Equal(t, legibly(t, text[:cut], text[cut:]), want, text, "cut at", cut)
+	}
 }
 
 func FuzzEscapingWriter(f *testing.F) {

@@ -100,8 +100,6 @@ func TestTheReportOverManyClustersNamesWhatFailedAndHowToContinue(t *testing.T) 
 	}}
 	m := NewMigration(s, "rke-lm migrate -l x")
 	assert.True(t, m.Done == 1 && m.Failed == 1 && m.NotStarted == 1 && m.Clusters[1].ExitCode == exitcode.Refused && m.Clusters[2].Since == nil && !strings.Contains(m.Clusters[1].Findings[0].Message, "hunter2"), m)
-	var out bytes.Buffer
-	WriteMigration(&out, Palette{}, m)
 	want := `
 CLUSTER  WAVE    STATE    STAGE                SINCE                 GAP AT THE SWITCH       FINDINGS
 a        canary  done     verify-provider-ids  2026-01-02T12:00:00Z  17.5 s (unknown: 2 s)   -
@@ -113,13 +111,10 @@ failed: it is refused
 done: 1, failed: 1, not started: 1 (more clusters failed than are tolerated)
 to continue: rke-lm migrate -l x
 `
-	assert.Equal(t, out.String(), want)
+	assert.Equal(t, written(func(b *bytes.Buffer) { WriteMigration(b, Palette{}, m) }), want)
 	s.Err = errors.New("interrupted")
-	if m = NewMigration(s, ""); m.Stopped != "interrupted" {
-		t.Errorf("%+v", m)
-	}
+	assert.Equal(t, NewMigration(s, "").Stopped, "interrupted")
 	s.Members, s.Stopped, s.Err = s.Members[:1], false, nil
-	if m = NewMigration(s, "again"); m.Continue != "" || m.Stopped != "" {
-		t.Errorf("%+v", m)
-	}
+	m = NewMigration(s, "again")
+	assert.True(t, m.Continue == "" && m.Stopped == "", m)
 }

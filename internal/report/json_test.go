@@ -24,10 +24,7 @@ const (
 func TestTheDiffOfAServedObjectShowsTheLinesThatChange(t *testing.T) {
 	got := Diff(parsed(t, oneLine, true), parsed(t, another, true))
 	assert.True(t, strings.Contains(got, "   \"m\": |\n     a: 1\n") && strings.Contains(got, "\n+    b: \"2\"\n") && !strings.Contains(got, "\n-  ") && !strings.Contains(got, "abcdef"), got)
-}
-
-// The diff of a file has the lines of the file.
-func TestTheDiffOfAFileShowsItsLines(t *testing.T) {
+	// The diff of a file has the lines of the file.
 	assert.Contains(t, Diff(parsed(t, oneLine, false), parsed(t, another, false)), "\n-  \"m\": \"a: 1\\n")
 }
 

@@ -35,9 +35,8 @@ func TestAVerdictNamesTheLeaseTheNodesAndWhatIsWrong(t *testing.T) {
 			[]string{"migration lease   no holder", "not ok: whether the cloud controllers run is unknown without a\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var b bytes.Buffer
-			WriteVerification(&b, Palette{}, NewVerification(&observed.Observation{Version: "v1.26.15"}, c.choice, c.verdict))
-			says(t, b.String(), c.want...)
+			v := NewVerification(&observed.Observation{Version: "v1.26.15"}, c.choice, c.verdict)
+			says(t, written(func(b *bytes.Buffer) { WriteVerification(b, Palette{}, v) }), c.want...)
 		})
 	}
 }

@@ -36,8 +36,6 @@ func aPlan() Plan {
 }
 
 func TestMarkdownIsACommentForAReview(t *testing.T) {
-	var b bytes.Buffer
-	WriteMarkdown(&b, aPlan())
 	want := strings.ReplaceAll(`## rke2 fleet-default/harbour
 
 v1.26.15+rke2r1, from a\|b.yaml:3
@@ -73,8 +71,8 @@ kubectl get "x" | cat
 </details>
 
 `, "'", "`")
-	want = strings.ReplaceAll(want, `"`, "'")
-	assert.DeepEqual(t, b.String(), want)
+	got := written(func(b *bytes.Buffer) { WriteMarkdown(b, aPlan()) })
+	assert.DeepEqual(t, got, strings.ReplaceAll(want, `"`, "'"))
 }
 
 func TestYAMLAndJSONSayTheSame(t *testing.T) {

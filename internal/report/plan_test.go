@@ -5,13 +5,13 @@ package report
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -70,10 +70,22 @@ func says(t *testing.T, text string, parts ...string) {
 	assert.Truef(t, !strings.Contains(text, "hunter2"), "a secret is shown:\n%s", text)
 }
 
-func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
+// written is what is written to a buffer.
+func written(write func(*bytes.Buffer)) string {
 	var b bytes.Buffer
-	NewCollector(&Output{Out: &b, Palette: Palette{}}, nil).WritePlan(NewPlan(planned(t, renaming), ""), "", true)
-	says(t, b.String(),
+	write(&b)
+	return b.String()
+}
+
+// ofPlan is what a plan is shown as.
+func ofPlan(p Plan, width int, all bool) string {
+	return written(func(b *bytes.Buffer) {
+		NewCollector(&Output{Out: b, Palette: Palette{Width: width}}, nil).WritePlan(p, "", all)
+	})
+}
+
+func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
+	says(t, ofPlan(NewPlan(planned(t, renaming), ""), 0, true),
 		"rke2 fleet-default/wharf  v1.26.15+rke2r1  clusters/wharf.yaml:1\n",
 		"provider: aws  situation: in-tree\n", " 1  grant-migration-lease     to do    -           -\n", " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
 		"grant-migration-lease  to do\n", "--- a/clusters/wharf.yaml\n+++ b/clusters/wharf.yaml\n", "+ ",
@@ -83,24 +95,18 @@ func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
 
 // The decision comes first: what blocks a later stage is above the diff of the next one.
 func TestThePlanOfAClusterShowsWhatBlocksItAndTheNextStage(t *testing.T) {
-	var b bytes.Buffer
-	NewCollector(&Output{Out: &b, Palette: Palette{Width: 80}}, nil).WritePlan(NewPlan(planned(t, renaming), ""), "", false)
-	says(t, b.String(), " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
+	text := ofPlan(NewPlan(planned(t, renaming), ""), 80, false)
+	says(t, text, " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
 		"\nswitch-to-external  blocked: node-rename, line ",
 		"\ngrant-migration-lease  to do\n", "  after it: rke-lm verify --stage grant-migration-lease --context CONTEXT\n", "\n+++ b/clusters/wharf.yaml\n")
-	text := b.String()
 	assert.Truef(t, !strings.Contains(text, "kubectl") && !strings.Contains(text, "\ninstall-ccm  to do") && strings.Count(text, "\n") <= 79, "%d lines\n%s", strings.Count(text, "\n"), text)
-	b.Reset()
-	NewCollector(&Output{Out: &b, Palette: Palette{}}, nil).WritePlan(NewPlan(planned(t, transform.Target{}), ""), "", false)
-	says(t, b.String(), "end state: aws-override (external renames nodes); --end-state changes it")
+	says(t, ofPlan(NewPlan(planned(t, transform.Target{}), ""), 0, false), "end state: aws-override (external renames nodes); --end-state changes it")
 }
 
 func TestAnErrorThatBlocksSeveralStagesNamesTheFirst(t *testing.T) {
 	plan := NewPlan(planned(t, renaming), "")
 	plan.Stages[1].Findings, plan.Stages[2].Findings = plan.Stages[4].Findings, plan.Stages[4].Findings
-	var b bytes.Buffer
-	writeBlocked(&b, Palette{}, plan)
-	says(t, b.String(), plan.Stages[1].Name+" and 2 more  blocked: node-rename, line ")
+	says(t, written(func(b *bytes.Buffer) { writeBlocked(b, Palette{}, plan) }), plan.Stages[1].Name+" and 2 more  blocked: node-rename, line ")
 }
 
 func TestTheWordOfAStageThatTheFileDoesNotShowIsThatOfItsCount(t *testing.T) {
@@ -119,9 +125,7 @@ func TestFindingsOfALiveClusterComeBeforeItsStages(t *testing.T) {
 	p := NewPlan(planned(t, renaming), "")
 	p.Findings = []transform.Finding{{Rule: "managed-elsewhere", Severity: transform.Error, Path: "fleet-default/wharf metadata", Message: "Fleet manages it"}}
 	p.Version = ""
-	var b bytes.Buffer
-	NewCollector(&Output{Out: &b, Palette: Palette{}}, nil).WritePlan(p, "", true)
-	says(t, b.String(), "release not stated", "error managed-elsewhere  fleet-default/wharf metadata\n  Fleet manages it", "\ngrant-migration-lease  to do\n")
+	says(t, ofPlan(p, 0, true), "release not stated", "error managed-elsewhere  fleet-default/wharf metadata\n  Fleet manages it", "\ngrant-migration-lease  to do\n")
 }
 
 func TestStatesAndSeveritiesHaveTheirColours(t *testing.T) {
@@ -134,24 +138,18 @@ func TestStatesAndSeveritiesHaveTheirColours(t *testing.T) {
 }
 
 func TestAStageByHandShowsItsStepsAndItsChecks(t *testing.T) {
-	var b bytes.Buffer
-	NewManualStage(plan.Step{Manual: true, Stage: transform.Stage{
+	s := NewManualStage(plan.Step{Manual: true, Stage: transform.Stage{
 		Name: "install-ccm", After: []action.Action{{Why: "install the chart", Command: "helm upgrade"}}, Verify: []action.Action{{Why: "wait", Command: "kubectl get"}},
-	}}).write(&b, Palette{})
-	if got, want := b.String(), "install-ccm  manual\n  install the chart:\n    helm upgrade\n  wait:\n    kubectl get\n"; got != want {
-		t.Errorf("%q", got)
-	}
+	}})
+	got := written(func(b *bytes.Buffer) { s.write(b, Palette{}) })
+	assert.Equal(t, got, "install-ccm  manual\n  install the chart:\n    helm upgrade\n  wait:\n    kubectl get\n")
 }
 
 func TestAClassShowsWhereEachValueComesFromAndWhatItOverrides(t *testing.T) {
 	classes := assert.Value(rke2.Format().Explain(transform.Only(document(t, wharf)), transform.Target{}))(t)
 	e := EffectiveConfig{Name: "wharf", Namespace: "fleet-default", Format: "rke2", Source: Source{File: "clusters/wharf.yaml", Line: 1}}
-	for _, c := range classes {
-		e.Classes = append(e.Classes, NewClass(c, ""))
-	}
-	var b bytes.Buffer
-	writeEffective(&b, Palette{}, e)
-	says(t, b.String(), "rke2 fleet-default/wharf  clusters/wharf.yaml:1\n", "class servers (control-plane, etcd, worker)\n", "cloud-provider-name: \"aws\"\n",
+	e.Classes = lists.Map(classes, func(c transform.MachineClass) Class { return NewClass(c, "") })
+	says(t, written(func(b *bytes.Buffer) { writeEffective(b, Palette{}, e) }), "rke2 fleet-default/wharf  clusters/wharf.yaml:1\n", "class servers (control-plane, etcd, worker)\n", "cloud-provider-name: \"aws\"\n",
 		"from clusters/wharf.yaml:16 spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name", "over clusters/wharf.yaml:10 spec.rkeConfig.machineGlobalConfig.cloud-provider-name", "unknown-key: dropped, the release does not have the key (line 17)")
 	one := NewClass(classes[0], "kube-controller-manager-arg")
 	got := one.Lines()
@@ -160,14 +158,11 @@ func TestAClassShowsWhereEachValueComesFromAndWhatItOverrides(t *testing.T) {
 }
 
 func TestStatusesAreOneLineEach(t *testing.T) {
-	var b bytes.Buffer
-	WriteStatuses(&b, Palette{}, []Status{
+	lines := statuses(0, []Status{
 		{Name: "fleet-default/wharf", Format: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Reached: "install-ccm", Errors: 1, Warnings: 2},
 		{Name: "fleet-default/pier", Problem: "missing permissions:\n list nodes"},
 		{Name: "local"},
 	})
-	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	for i, want := range []string{"CLUSTER VERSION PROVIDER SITUATION REACHED FINDINGS", "fleet-default/wharf v1.26.15+rke2r1 aws - install-ccm 1 error, 2 warnings", "fleet-default/pier - - - - missing permissions: list nodes", "local - - - - -"} {
-		assert.Truef(t, i < len(lines) && words(lines[i]) == want, "%d: %s", i, fmt.Sprint(lines))
-	}
+	want := []string{"CLUSTER VERSION PROVIDER SITUATION REACHED FINDINGS", "fleet-default/wharf v1.26.15+rke2r1 aws - install-ccm 1 error, 2 warnings", "fleet-default/pier - - - - missing permissions: list nodes", "local - - - - -"}
+	assert.EqualSlices(t, lists.Map(lines, words), want)
 }

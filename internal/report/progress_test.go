@@ -28,21 +28,15 @@ func newScreen(columns int) *screen {
 	return s
 }
 
-// wait lets work last, and returns what was drawn.
-func (s *screen) wait(d time.Duration) string {
+// shows lets work last, and requires what was drawn since it was last read.
+func (s *screen) shows(t *testing.T, d time.Duration, want string) {
+	t.Helper()
 	time.Sleep(d)
 	synctest.Wait()
-	var text string
 	s.progress.locked(func() {
-		text = s.String()
+		assert.Equal(t, s.String(), want)
 		s.Reset()
 	})
-	return text
-}
-
-func (s *screen) check(t *testing.T, got, want string) {
-	t.Helper()
-	assert.Equal(t, got, want)
 }
 
 const erased = "\r\x1b[K"
@@ -52,9 +46,9 @@ func TestWorkThatEndsSoonShowsNoProgress(t *testing.T) {
 		s := newScreen(80)
 		s.progress.Start(t.Context())
 		s.progress.Reached("files", 1, 2)
-		s.check(t, s.wait(shownAfter-1), "")
+		s.shows(t, shownAfter-1, "")
 		s.progress.End()
-		s.check(t, s.wait(time.Hour), "")
+		s.shows(t, time.Hour, "")
 	})
 }
 
@@ -64,12 +58,12 @@ func TestWorkThatLastsShowsItsProgressUntilItEnds(t *testing.T) {
 		s.progress.Start(t.Context())
 		s.progress.Reached("files", 1, 2)
 		bar := "[" + strings.Repeat("=", 18) + strings.Repeat(" ", 19) + "]"
-		s.check(t, s.wait(shownAfter), "files: 1/2 "+bar)
-		s.check(t, s.wait(redrawnEach), "") // it is the same
+		s.shows(t, shownAfter, "files: 1/2 "+bar)
+		s.shows(t, redrawnEach, "") // it is the same
 		s.progress.Reached("files", 2, 2)
-		s.check(t, s.wait(redrawnEach), erased+"files: 2/2 ["+strings.Repeat("=", 37)+"]")
+		s.shows(t, redrawnEach, erased+"files: 2/2 ["+strings.Repeat("=", 37)+"]")
 		s.progress.End()
-		s.check(t, s.wait(time.Hour), erased)
+		s.shows(t, time.Hour, erased)
 	})
 }
 
@@ -77,9 +71,9 @@ func TestAnUnknownTotalIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen(80)
 		defer s.progress.Start(t.Context()).End()
-		s.check(t, s.wait(shownAfter), "") // nothing is known
+		s.shows(t, shownAfter, "") // nothing is known
 		s.progress.Reached("clusters", 7, 0)
-		s.check(t, s.wait(redrawnEach), "clusters: 7")
+		s.shows(t, redrawnEach, "clusters: 7")
 	})
 }
 
@@ -107,15 +101,15 @@ func TestTheLineIsRemovedBeforeOthersAndDrawnBelowThem(t *testing.T) {
 		over := s.progress.Over(&s.Buffer)
 		s.progress.Start(t.Context())
 		s.progress.Reached("clusters", 3, 0)
-		s.wait(shownAfter)
+		s.shows(t, shownAfter, "clusters: 3")
 		io.WriteString(over, "a.yaml:3: a war")
-		s.check(t, s.wait(time.Hour), erased+"a.yaml:3: a war") // the line has no end yet
+		s.shows(t, time.Hour, erased+"a.yaml:3: a war") // the line has no end yet
 		io.WriteString(over, "ning\n")
-		s.check(t, s.wait(redrawnEach), "ning\nclusters: 3")
+		s.shows(t, redrawnEach, "ning\nclusters: 3")
 		s.progress.End()
-		s.check(t, s.wait(0), erased)
+		s.shows(t, 0, erased)
 		io.WriteString(over, "the summary\n")
-		s.check(t, s.wait(time.Hour), "the summary\n")
+		s.shows(t, time.Hour, "the summary\n")
 	})
 }
 
@@ -125,9 +119,9 @@ func TestAnInterruptRemovesTheLineBeforeTheWorkEnds(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer s.progress.Start(ctx).End()
 		s.progress.Reached("clusters", 3, 0)
-		s.wait(shownAfter)
+		s.shows(t, shownAfter, "clusters: 3")
 		interrupt()
-		s.check(t, s.wait(time.Hour), erased)
+		s.shows(t, time.Hour, erased)
 	})
 }
 

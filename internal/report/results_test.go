@@ -106,9 +106,7 @@ func TestMarkdownIsBounded(t *testing.T) {
 		assert.NilError(t, r.WriteMarkdown(&b, FindingTable, limit))
 		text := b.String()
 		assert.Truef(t, len(text) <= max(limit, leastBytes), "%d bytes, more than %d", len(text), limit)
-		if opened, closed := strings.Count(text, "<details>"), strings.Count(text, "</details>"); opened != closed {
-			t.Errorf("%d details are opened, %d closed", opened, closed)
-		}
+		assert.Equal(t, strings.Count(text, "<details>"), strings.Count(text, "</details>"), "details are opened and closed")
 		whole := limit == 1<<20
 		assert.Truef(t, whole != strings.Contains(text, "are left out"), "limit %d: what is missing is not told:\n%s", limit, text[:300])
 		assert.Truef(t, limit < 5_000 || strings.Contains(text, "fleet-default/worst</summary>"), "limit %d: the details with an error are missing", limit)

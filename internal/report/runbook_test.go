@@ -28,9 +28,7 @@ func runbook(t *testing.T, target transform.Target, change func(*Runbook)) strin
 		r.Stages = append(r.Stages, at)
 	}
 	change(&r)
-	var b bytes.Buffer
-	r.Write(&b)
-	return b.String()
+	return written(func(b *bytes.Buffer) { r.Write(b) })
 }
 
 func TestARunbookOfAFileSaysHowEachStageIsDoneAndUndone(t *testing.T) {

@@ -22,13 +22,10 @@ func TestOnlyAYesContinues(t *testing.T) {
 	_, shown, _ := shownBy(func(c *Collector) {
 		r := NewRuns(c, in, false)
 		for range 6 {
-			yes := assert.Value(r.Ask(t.Context(), "install-ccm"))(t)
-			got = append(got, yes)
+			got = append(got, assert.Value(r.Ask(t.Context(), "install-ccm"))(t))
 		}
 	})
-	for i, want := range []bool{true, true, false, false, false, false} { // the last one is no whole line
-		assert.Truef(t, got[i] == want, "answer %d: %t", i+1, got[i])
-	}
+	assert.EqualSlices(t, got, []bool{true, true, false, false, false, false}) // the last one is no whole line
 	assert.True(t, strings.HasPrefix(shown, "\nContinue with install-ccm? [y/N] "), shown)
 }
 
@@ -48,8 +45,7 @@ func TestThePageOfRunsHasAlsoThoseThatDidNotStart(t *testing.T) {
 	for format, want := range map[string][]string{"html": {"<h2>a", "it is refused", "<h2>b"}, "json": {`"kind":"Migration"`, `"continue":"again"`}, "text": {"done: 0, failed: 1, not started: 1", "to continue: again"}} {
 		out, _, code := shownBy(func(c *Collector) {
 			c.OutputFormat = format
-			err := NewRuns(c, nil, true).WriteSummary(s, "again")
-			assert.True(t, err == nil, err)
+			assert.NilError(t, NewRuns(c, nil, true).WriteSummary(s, "again"))
 		})
 		says(t, out, want...)
 		assert.Truef(t, code == int(s.ExitCode()), "%s: exit code %d", format, code)
@@ -57,10 +53,10 @@ func TestThePageOfRunsHasAlsoThoseThatDidNotStart(t *testing.T) {
 	failed := errors.New("it failed")
 	out, _, _ := shownBy(func(c *Collector) {
 		c.OutputFormat = "html"
-		err := NewRuns(c, nil, false).WriteRun("a", failed)
-		assert.True(t, errors.Is(err, failed), err)
-		err = NewRuns(c, nil, false).WriteRun("", failed)
-		assert.True(t, errors.Is(err, failed), err)
+		for _, cluster := range []string{"a", ""} {
+			err := NewRuns(c, nil, false).WriteRun(cluster, failed)
+			assert.True(t, errors.Is(err, failed), err)
+		}
 	})
 	assert.True(t, strings.Count(out, "<html") == 1 && strings.Contains(out, "it failed"), out)
 }

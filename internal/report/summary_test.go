@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
@@ -26,9 +27,13 @@ func aSummary() Summary {
 	}}
 }
 
+// statuses are the lines of a table.
+func statuses(width int, rows []Status) []string {
+	text := written(func(b *bytes.Buffer) { WriteStatuses(b, Palette{Width: width}, rows) })
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
 func TestASummaryHasALineForEachCluster(t *testing.T) {
-	var b bytes.Buffer
-	aSummary().Write(&b, Palette{})
 	want := `CLUSTER                VERSION          PROVIDER  SITUATION  REACHED                   NEXT                          FINDINGS  FILE
 fleet-default/harbour  v1.26.15+rke2r1  aws       migrating  enable-leader-migration   install-ccm                   -         a.yaml
 fleet-default/orchard  v1.26.15+rke2r1  aws       migrating  install-ccm               switch-to-external (blocked)  2 errors  clusters/orchard.yaml
@@ -38,17 +43,14 @@ clusters: 4; to do: 3 (blocked: 1), manual: 0, done: 1; refused: 1
 blocked at a later stage (clusters: 1; -o wide shows which): node-rename (switch-to-external)
 next: rke-lm apply --next a.yaml
 `
-	assert.Equal(t, b.String(), want)
-	b.Reset()
-	WriteStatuses(&b, Palette{Wide: true, Width: 40}, aSummary().Rows)
-	says(t, b.String(), "CLUSTER ", "DISTRO ", "BLOCKED BY ", "RESTARTS ", "FILE\n", "rke2 ", "node-rename (switch-to-external) ", "node-rename, csi-gate-stale ", "control-plane, etcd, general ", "clusters/orchard.yaml\n")
+	assert.Equal(t, written(func(b *bytes.Buffer) { aSummary().Write(b, Palette{}) }), want)
+	wide := written(func(b *bytes.Buffer) { WriteStatuses(b, Palette{Wide: true, Width: 40}, aSummary().Rows) })
+	says(t, wide, "CLUSTER ", "DISTRO ", "BLOCKED BY ", "RESTARTS ", "FILE\n", "rke2 ", "node-rename (switch-to-external) ", "node-rename, csi-gate-stale ", "control-plane, etcd, general ", "clusters/orchard.yaml\n")
 }
 
 func TestASummaryFitsTheTerminal(t *testing.T) {
 	for _, width := range []int{80, 120, 200} {
-		var b bytes.Buffer
-		aSummary().Write(&b, Palette{Width: width})
-		for line := range strings.Lines(b.String()) {
+		for line := range strings.Lines(written(func(b *bytes.Buffer) { aSummary().Write(b, Palette{Width: width}) })) {
 			n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))
 			assert.Truef(t, n <= width, "width %d: %d columns: %s", width, n, line)
 		}
@@ -66,21 +68,13 @@ func TestANarrowTableHasShorterCellsBeforeItHasFewerColumns(t *testing.T) {
 		140: {"CLUSTER VERSION PROVIDER SITUATION REACHED NEXT FINDINGS FILE", "harbour v1.26.15 aws migrating enable-leader-migration install-ccm - a.yaml"},
 		180: {"CLUSTER VERSION PROVIDER SITUATION REACHED NEXT FINDINGS FILE", "fleet-default/harbour v1.26.15+rke2r1 aws migrating enable-leader-migration install-ccm - a.yaml"},
 	} {
-		var b bytes.Buffer
-		WriteStatuses(&b, Palette{Width: width}, rows)
-		for i, line := range strings.Split(b.String(), "\n")[:len(want)] {
-			assert.Truef(t, words(line) == want[i], "width %d: %s\nwant %s", width, line, want[i])
-		}
+		assert.EqualSlices(t, lists.Map(statuses(width, rows)[:len(want)], words), want, "width", width)
 	}
 	twins := []Status{{Name: "fleet-default/harbour", Situation: plan.ProgressNone}, {Name: "fleet-eu/harbour"}}
-	var alike bytes.Buffer
-	WriteStatuses(&alike, Palette{Width: 40}, twins)
-	says(t, alike.String(), "fleet-default/harbour  -        none ", "fleet-eu/harbour")
+	says(t, strings.Join(statuses(40, twins), "\n"), "fleet-default/harbour  -        none ", "fleet-eu/harbour")
 	// Of clusters whose next stage is not known the last one is shown. What cannot be read has its whole reason.
 	rows[0].planned, rows[1] = false, Status{Name: "fleet-default/orchard", Problem: "missing permissions: list nodes, which the user does not have in any namespace of it"}
-	var b bytes.Buffer
-	WriteStatuses(&b, Palette{Width: 70}, rows)
-	says(t, b.String(), "VERSION ", "REACHED ", "harbour  v1.26.15 ", "enable-leader-migration", "any namespace of it")
+	says(t, strings.Join(statuses(70, rows), "\n"), "VERSION ", "REACHED ", "harbour  v1.26.15 ", "enable-leader-migration", "any namespace of it")
 }
 
 func TestATableOfLongNamesKeepsTheReleaseAndWhatIsBlocked(t *testing.T) {
@@ -91,10 +85,7 @@ func TestATableOfLongNamesKeepsTheReleaseAndWhatIsBlocked(t *testing.T) {
 		80:  "production-eu-c…business-unit-b  v1.26.15  migrating  switch…(blocked)  2 errors",
 		60:  "production-e…ness-unit-b  v1.26.15  migrati…  switch-…  2 errors",
 	} {
-		var b bytes.Buffer
-		WriteStatuses(&b, Palette{Width: width}, rows)
-		got := strings.Split(b.String(), "\n")[2]
-		assert.Truef(t, got == want, "width %d: %s\nwant %s", width, got, want)
+		assert.Equal(t, statuses(width, rows)[2], want, "width", width)
 	}
 }
 
@@ -105,17 +96,14 @@ func TestTextFitsTheTerminalAndBreaksNoWord(t *testing.T) {
 		for _, line := range lines[:len(lines)-1] {
 			assert.Truef(t, utf8.RuneCountInString(line) < most, "width %d: %q", width, line)
 		}
-		got := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
-		assert.Truef(t, got == text, "width %d: %q", width, got)
+		assert.Equal(t, words(strings.Join(lines, " ")), text, "width", width)
 	}
 }
 
 func TestAFindingThatRepeatsIsPrintedOnceWithItsPlaces(t *testing.T) {
-	var b bytes.Buffer
 	one := transform.Finding{Rule: "a", Severity: transform.Error, File: "c.yaml", Line: 3, Path: "x", Message: "wrong", Fix: "correct it"}
 	two, other := one, one
 	two.Line, two.Path, other.Message = 9, "y", "also wrong"
-	WriteFindings(&b, Palette{}, []transform.Finding{one, other, two}, "")
-	want := "error a  c.yaml:3, c.yaml:9\n  wrong\n  → correct it\nerror a  c.yaml:3\n  also wrong\n  → correct it\n"
-	assert.True(t, b.String() == want, b.String())
+	got := written(func(b *bytes.Buffer) { WriteFindings(b, Palette{}, []transform.Finding{one, other, two}, "") })
+	assert.Equal(t, got, "error a  c.yaml:3, c.yaml:9\n  wrong\n  → correct it\nerror a  c.yaml:3\n  also wrong\n  → correct it\n")
 }
