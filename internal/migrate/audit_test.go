@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 func entry(id, phase, uid string) Entry {
@@ -39,10 +40,7 @@ func written(t *testing.T, entries ...Entry) string {
 func TestIntentsWithoutAResultAreFound(t *testing.T) {
 	file := written(t, entry("1", Intent, "u"), entry("1", Result, "u"), entry("2", Intent, "u"), entry("3", Intent, "another"), entry("4", Intent, "u"))
 	_, open, err := openAudit(file, "u")
-	var ids []string
-	for _, e := range open {
-		ids = append(ids, e.ID)
-	}
+	ids := lists.Map(open, func(e Entry) string { return e.ID })
 	assert.Truef(t, err == nil && slices.Equal(ids, []string{"2", "4"}), "%v %v", err, ids)
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/waves"
@@ -80,11 +81,9 @@ func (m *many) record(one migrate.Member, _ migrate.Event) {
 
 // states are those of the clusters, as name=state.
 func states(s migrate.Summary) string {
-	var list []string
-	for _, m := range s.Members {
-		list = append(list, strings.TrimPrefix(m.Cluster, "fleet-default/")+"="+string(m.State))
-	}
-	return strings.Join(list, " ")
+	return strings.Join(lists.Map(s.Members, func(m migrate.Member) string {
+		return strings.TrimPrefix(m.Cluster, "fleet-default/") + "=" + string(m.State)
+	}), " ")
 }
 
 // untouched expects clusters without a write.

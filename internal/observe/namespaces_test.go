@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -51,10 +52,7 @@ func TestManagersAreFoundInAllNamespaces(t *testing.T) {
 			elsewhere("tenant-a", "kube-controller-manager-0", "registry.k8s.io/kube-controller-manager:v1.26.15", "--cloud-provider=aws"),
 			elsewhere("tenant-a", "ccm-0", "registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6", "--kubeconfig=/etc/tenant/kubeconfig"))
 		o := look(t, s)
-		var names []string
-		for _, m := range o.Managers {
-			names = append(names, m.Path())
-		}
+		names := lists.Map(o.Managers, func(m observed.Manager) string { return m.Path() })
 		assert.Truef(t, len(o.Managers) == 6 && names[0] == "aws-ccm/pods/aws-cloud-controller-manager-0" && len(o.DaemonSets) == 1 && o.DaemonSets[0].Namespace == "aws-ccm" && !o.KubeSystemOnly, "%v, %+v, %t", names, o.DaemonSets, o.KubeSystemOnly)
 		v := check.Evaluate(o, check.Choice{Check: stages.After(stages.InstallCCM, transform.Target{})})
 		assert.True(t, !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }), v.Findings)

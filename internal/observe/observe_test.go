@@ -24,6 +24,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
@@ -131,11 +132,7 @@ func TestTheConditionOfANodeIsKeptWithoutWhatItsMessageQuotes(t *testing.T) {
 		assert.Truef(t, err == nil && !strings.Contains(string(text), "hunter2") && !strings.Contains(string(text), "AKIAIOSFODNN7EXAMPLE"), "%v\n%s", err, text)
 		o := assert.Value(observe.ReadDump(file))(t)
 		want := []*observed.Condition{{Status: "False", Reason: "KubeletNotReady", Since: since.Time}, {Status: "Unknown", Since: since.Time}, nil, {Status: "True", Reason: o.Nodes[3].Ready.Reason, Since: since.Time}}
-		var got []*observed.Condition
-		for _, n := range o.Nodes {
-			got = append(got, n.Ready)
-		}
-		assert.DeepEqual(t, got, want)
+		assert.DeepEqual(t, lists.Map(o.Nodes, func(n observed.Node) *observed.Condition { return n.Ready }), want)
 	})
 }
 

@@ -16,17 +16,14 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 const gate = "get clusters.management.cattle.io local"
 
 func titles(list []Object) string {
-	var all []string
-	for _, o := range list {
-		all = append(all, o.Title())
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(lists.Map(list, func(o Object) string { return o.Title() }), ", ")
 }
 
 func TestARefusalOfRancherItselfNamesTheRightThatItAsksFor(t *testing.T) {

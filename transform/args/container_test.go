@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -56,11 +57,7 @@ func TestContainerArgumentsAreRead(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, got, err := container(t, c.in, c.program)
 			assert.NilError(t, err)
-			var list []string
-			for _, a := range got.List() {
-				list = append(list, a.Name+"="+a.Value)
-			}
-			assert.Equal(t, strings.Join(list, " "), c.want)
+			assert.Equal(t, strings.Join(lists.Map(got.List(), func(a Arg) string { return a.Name + "=" + a.Value }), " "), c.want)
 		})
 	}
 }

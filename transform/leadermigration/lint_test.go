@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -40,11 +41,7 @@ func readAll(file, text string) (roots []yamledit.Node, found []transform.Findin
 
 // said lists findings as rule:line.
 func said(found []transform.Finding) string {
-	var out []string
-	for _, f := range found {
-		out = append(out, fmt.Sprintf("%s:%d", f.Rule, f.Line))
-	}
-	return strings.Join(out, " ")
+	return strings.Join(lists.Map(found, func(f transform.Finding) string { return fmt.Sprintf("%s:%d", f.Rule, f.Line) }), " ")
 }
 
 func TestRulesOfOneConfiguration(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
@@ -175,11 +176,7 @@ func TestClustersAreFoundAgainByNameAndFile(t *testing.T) {
 		{"without a name, in another file", []*review.Side{side(t, rke1.Format(), "a", depot)}, []*review.Side{side(t, rke1.Format(), "b", depot)}, same, []string{"→b", "a→"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var got []string
-			for _, p := range review.Pairs(c.before, c.after, c.was) {
-				got = append(got, name(p.Before)+"→"+name(p.After))
-			}
-			assert.EqualSlices(t, got, c.want)
+			assert.EqualSlices(t, lists.Map(review.Pairs(c.before, c.after, c.was), func(p review.Pair) string { return name(p.Before) + "→" + name(p.After) }), c.want)
 		})
 	}
 }

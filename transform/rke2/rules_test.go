@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -21,10 +22,7 @@ var chosen = transform.Target{EndState: transform.EndStateExternal, Accept: []st
 
 // found lists findings as rule, severity and line.
 func found(list []transform.Finding) []string {
-	var out []string
-	for _, f := range list {
-		out = append(out, fmt.Sprintf("%s %s %d", f.Rule, f.Severity, f.Line))
-	}
+	out := lists.Map(list, func(f transform.Finding) string { return fmt.Sprintf("%s %s %d", f.Rule, f.Severity, f.Line) })
 	return out
 }
 
@@ -236,12 +234,7 @@ func TestAClusterPast126HasStagesOfItsOwn(t *testing.T) {
 	} {
 		t.Run(version, func(t *testing.T) {
 			p := planned(t, version+"+rke2r1", onAWS, transform.Target{})
-			var names []string
-			for _, s := range p.Steps {
-				if s.Stage.Edit != nil {
-					names = append(names, s.Stage.Name)
-				}
-			}
+			names := lists.Map(lists.Where(p.Steps, func(s plan.Step) bool { return s.Stage.Edit != nil }), func(s plan.Step) string { return s.Stage.Name })
 			got := strings.Join(names, " ")
 			assert.Truef(t, (want == "" || got == want) && (want != "" || strings.HasPrefix(got, stages.GrantMigrationLease)), "the stages are %s", got)
 			last := p.Steps[len(p.Steps)-1].After()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 )
 
@@ -47,12 +48,7 @@ func TestSelectorMatches(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cluster := opened(t, release, pools+"machineSelectorConfig:\n- "+c.entry)
 			layer := cluster.Layers[1]
-			var got []string
-			for _, class := range cluster.Classes {
-				if layer.Matches(class) {
-					got = append(got, class.Name)
-				}
-			}
+			got := lists.Map(lists.Where(cluster.Classes, func(class effective.Class) bool { return layer.Matches(class) }), func(class effective.Class) string { return class.Name })
 			assert.Truef(t, slices.Equal(got, c.want) && layer.Selective() == c.selective, "matches %v, want %v; selective: %v, want %v", got, c.want, layer.Selective(), c.selective)
 		})
 	}
@@ -82,10 +78,7 @@ func TestLayersAreGlobalFirstThenTheEntries(t *testing.T) {
 		Global      bool
 		Entry, Path string
 	}
-	var got []layer
-	for _, l := range c.Layers {
-		got = append(got, layer{l.Global(), l.Entry.Path(), l.Get("debug").Path()})
-	}
+	got := lists.Map(c.Layers, func(l effective.Layer) layer { return layer{l.Global(), l.Entry.Path(), l.Get("debug").Path()} })
 	want := []layer{
 		{true, "", "spec.rkeConfig.machineGlobalConfig.debug"},
 		{false, "spec.rkeConfig.machineSelectorConfig[0]", "spec.rkeConfig.machineSelectorConfig[0].config.debug"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -50,13 +51,9 @@ func cluster(t *testing.T, config string) *migration {
 
 func stageOf(t *testing.T, c transform.Cluster, name string) transform.Stage {
 	t.Helper()
-	for _, s := range c.Stages() {
-		if s.Name == name {
-			return s
-		}
-	}
-	t.Fatalf("no stage %s", name)
-	return transform.Stage{}
+	s, found := lists.Find(c.Stages(), func(s transform.Stage) bool { return s.Name == name })
+	assert.Must(t, found, "no stage", name)
+	return s
 }
 
 // after applies one stage and returns the configuration after it. It requires

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -39,10 +40,7 @@ func TestLeaderElectionIsCheckedAsTheElectorTakesIt(t *testing.T) {
 		{"longer than usual", "leader-elect-lease-duration=60s leader-elect-renew-deadline=40s leader-elect-retry-period=8s", ""},
 		{"no duration", "leader-elect-lease-duration=soon", ""},
 	} {
-		var list []args.Arg
-		for _, text := range strings.Fields(c.args) {
-			list = append(list, args.Parse(text))
-		}
+		list := lists.Map(strings.Fields(c.args), args.Parse)
 		said := ""
 		for _, f := range checked(LeaderElectionOff, Component{Name: "manager", Args: list}) {
 			said += f.Message

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -79,10 +80,7 @@ func TestUnsafeTimingsNameBothManagersAndTheReleaseThatDecides(t *testing.T) {
 			{Name: leadermigration.Manager, Args: append(timed(c.kube), flag), Version: "v1.26.15", Target: c.target, Place: place},
 			{Name: leadermigration.CloudManager, Args: append(timed(c.cloud), flag), Version: c.version, Target: c.target, Place: place},
 		}}, &found)
-		var messages []string
-		for _, f := range found {
-			messages = append(messages, f.Message)
-		}
+		messages := lists.Map(found, func(f transform.Finding) string { return f.Message })
 		assert.Equal(t, strings.Join(messages, "\n"), strings.Join(c.want, "\n"), c.name, messages)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -30,11 +31,7 @@ func placed(t *testing.T, words string) []args.Arg {
 
 // said joins findings as severity and message; a severity of its own is in front.
 func said(found []transform.Finding) string {
-	var all []string
-	for _, f := range found {
-		all = append(all, string(f.Severity)+" "+f.Message+" / "+f.Fix)
-	}
-	return strings.Join(all, "; ")
+	return strings.Join(lists.Map(found, func(f transform.Finding) string { return string(f.Severity) + " " + f.Message + " / " + f.Fix }), "; ")
 }
 
 // The last occurrence of a flag counts, as it does for the managers.

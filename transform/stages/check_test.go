@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 var (
@@ -131,12 +132,7 @@ func TestAGateChecksWhatItsStagePromises(t *testing.T) {
 		{"an external cluster", transform.Target{}.In(transform.External), nil},
 		{"an upgrade", transform.Target{Upgrade: transform.UpgradeByStages, Version: "v1.27.16+rke2r1"}, nil},
 	} {
-		var not []string
-		for _, s := range order(c.target) {
-			if !Gated(s.Name, c.target) {
-				not = append(not, s.Name)
-			}
-		}
+		not := lists.Map(lists.Where(order(c.target), func(s *Stage) bool { return !Gated(s.Name, c.target) }), func(s *Stage) string { return s.Name })
 		assert.Truef(t, slices.Equal(not, c.not), "%s: no gate for %v, want %v", c.name, not, c.not)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -61,10 +62,7 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 	o := &observed.Observation{Partial: true, Kinds: []string{observed.Nodes}, Nodes: []observed.Node{node}}
 	_, needed := unchecked(o, stages.UncordonControlPlane)
 	assert.True(t, slices.Contains(needed, "lease-wrong-holder"), needed)
-	var accept []string
-	for _, r := range Rules() {
-		accept = append(accept, r.ID)
-	}
+	accept := lists.Map(Rules(), func(r transform.Rule) string { return r.ID })
 	v := Evaluate(o, Choice{Check: stages.After(stages.SwitchToExternal, transform.Target{}), Accept: accept})
 	assert.Truef(t, v.OK(), "all is accepted: %+v", v)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -19,10 +20,7 @@ func notReached(o *observed.Observation, c stages.Check) []transform.Finding {
 }
 
 func idsOf(list []transform.Finding) []string {
-	var ids []string
-	for _, f := range list {
-		ids = append(ids, f.Rule)
-	}
+	ids := lists.Map(list, func(f transform.Finding) string { return f.Rule })
 	return ids
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -44,10 +45,7 @@ func TestNodesAreSortedByWhatGivesThemAProviderID(t *testing.T) {
 	u := Identify([]observed.Node{
 		aNode("member", "rke2://member", "", etcdLabel, controlLabel), aNode("control", "rke2://control", "", controlLabel), aNode("worker", "rke2://worker", ""), aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", ""),
 	})
-	var order []string
-	for _, n := range u.Foreign {
-		order = append(order, n.Name)
-	}
+	order := lists.Map(u.Foreign, func(n observed.Node) string { return n.Name })
 	got := strings.Join(order, " ")
 	assert.True(t, got == "worker control member" && !Identified([]observed.Node{u.Foreign[0]}) && Identified([]observed.Node{aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "")}), got)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke1"
@@ -34,10 +35,7 @@ func upgradesOf(t *testing.T, text string, target transform.Target) (Planner, []
 	doc := assert.Value(yamledit.ParseString("c.yaml", text))(t)
 	r := Planner{Format: rke1.Format(), Target: target}
 	p := assert.Value(plan.Build(r.Format, transform.Only(doc), target))(t)
-	var names []string
-	for _, s := range p.Steps {
-		names = append(names, s.Stage.Name)
-	}
+	names := lists.Map(p.Steps, func(s plan.Step) string { return s.Stage.Name })
 	var all []Upgrade
 	for _, back := range []bool{false, true} {
 		seen := &observed.Observation{}

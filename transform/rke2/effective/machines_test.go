@@ -244,11 +244,7 @@ func TestDroppedNamesKeyPlaceAndReason(t *testing.T) {
 			unknown,
 		},
 	} {
-		var got []drop
-		for _, d := range dropped(t, c, class) {
-			got = append(got, drop{d.Key, d.Reason, places(d.Origin)[0]})
-		}
-		assert.DeepEqual(t, got, want, class)
+		assert.DeepEqual(t, lists.Map(dropped(t, c, class), func(d transform.Dropped) drop { return drop{d.Key, d.Reason, places(d.Origin)[0]} }), want, class)
 	}
 }
 
