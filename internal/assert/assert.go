@@ -64,6 +64,14 @@ func Contains(t testing.TB, text, part string, of ...any) {
 	}
 }
 
+// ContainsAll fails the test where a text has not all of some parts.
+func ContainsAll(t testing.TB, text string, parts []string, of ...any) {
+	t.Helper()
+	for _, part := range parts {
+		Contains(t, text, part, of...)
+	}
+}
+
 // ErrorContains fails the test where there is no error with such a part in its text.
 func ErrorContains(t testing.TB, err error, part string, of ...any) {
 	t.Helper()

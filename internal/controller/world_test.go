@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
@@ -194,7 +196,7 @@ func (w *world) approve(wave, stage string, accept ...string) {
 func (w *world) approved(string, string) []v1alpha1.LeaderMigrationApproval {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]v1alpha1.LeaderMigrationApproval{}, w.approvals...)
+	return slices.Clone(w.approvals)
 }
 
 func (w *world) show(_ string, m migrate.Member, e migrate.Event) {
@@ -215,11 +217,10 @@ func (w *world) log(text string) {
 
 // states are those of the clusters in the status, as name=state.
 func (w *world) states() string {
-	var list []string
-	for _, c := range w.object().Status.Clusters {
-		list = append(list, strings.TrimPrefix(c.Name, "fleet-default/")+"="+c.State)
+	state := func(c v1alpha1.ClusterStatus) string {
+		return strings.TrimPrefix(c.Name, "fleet-default/") + "=" + c.State
 	}
-	return strings.Join(list, " ")
+	return strings.Join(lists.Map(w.object().Status.Clusters, state), " ")
 }
 
 // runs makes runs as the command line does, each with connections of its own.

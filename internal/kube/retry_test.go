@@ -207,13 +207,11 @@ func TestAFirstConnectionThatIsRefusedIsNamedAtOnceAndGivenUpSoon(t *testing.T) 
 				start := time.Now()
 				var said []string
 				note := func(text string) {
-					if said = append(said, text); time.Since(start) != 0 {
-						t.Errorf("after %s", time.Since(start))
-					}
+					said = append(said, text)
+					assert.Equal(t, time.Since(start), 0)
 				}
-				client, err := Connect(Connection{Kubeconfig: contextOf(t, "http://127.0.0.1:1"), RetryFor: 30 * time.Second, FirstFor: c.first, Refused: note, Dial: memnet.Dial})
-				assert.NilError(t, err)
-				_, err = client.Do(t.Context(), get)
+				client := assert.Value(Connect(Connection{Kubeconfig: contextOf(t, "http://127.0.0.1:1"), RetryFor: 30 * time.Second, FirstFor: c.first, Refused: note, Dial: memnet.Dial}))(t)
+				_, err := client.Do(t.Context(), get)
 				_, again := client.Do(t.Context(), get) // a command may make another request for the same
 				took := time.Since(start)
 				assert.Truef(t, errors.Is(err, syscall.ECONNREFUSED) && errors.Is(again, syscall.ECONNREFUSED) && c.longs == (took > 10*time.Second) && took <= time.Minute, "%v, %v after %s", err, again, took)
@@ -239,7 +237,7 @@ func TestAServerThatHasAnsweredIsTriedForAsLongAsOtherRequests(t *testing.T) {
 			go s.Serve(l.Again())
 		})
 		_, err = client.Do(t.Context(), get)
-		assert.True(t, err == nil, err)
+		assert.NilError(t, err)
 		s.Close()
 	})
 }

@@ -86,8 +86,7 @@ func TestEverySourceLeadsToTheRancher(t *testing.T) {
 				from.Dial = memnet.Dial
 				s := assert.Value(Open(from))(t)
 				find(t, s, "orchard")
-				_, err := s.Downstream("c-m-8kqlhbsd")
-				assert.True(t, err == nil, err)
+				assert.Value(s.Downstream("c-m-8kqlhbsd"))(t)
 			})
 		})
 	}

@@ -43,9 +43,7 @@ func TestDeploymentOfAStaticPod(t *testing.T) {
 	assert.True(t, len(tol) == 1 && tol[0].Operator == "Exists" && tol[0].Effect == "NoSchedule", tol)
 	c := pod.Containers[0]
 	assert.True(t, c.Command[len(c.Command)-1] == "--secure-port=10357" && c.LivenessProbe.HTTPGet.Port.IntValue() == 10357 && c.StartupProbe.HTTPGet.Port.IntValue() == 10357, c)
-	for _, said := range []string{"# One of the 3 replicas is active at a time", "Only a running kube-controller-manager creates these pods, so the Deployment cannot recover by", "# It needs 3 nodes", "mv /etc/kubernetes/manifests/kube-controller-manager.yaml /etc/kubernetes/"} {
-		assert.Contains(t, text, said)
-	}
+	assert.ContainsAll(t, text, []string{"# One of the 3 replicas is active at a time", "Only a running kube-controller-manager creates these pods, so the Deployment cannot recover by", "# It needs 3 nodes", "mv /etc/kubernetes/manifests/kube-controller-manager.yaml /etc/kubernetes/"})
 }
 
 func TestDeploymentTakesItsFilesFromSecrets(t *testing.T) {
@@ -59,13 +57,11 @@ func TestDeploymentTakesItsFilesFromSecrets(t *testing.T) {
 	assert.True(t, len(items) == 2 && items[1].Key == "front-tls.crt" && items[1].Path == "front/tls.crt", items)
 	m := d.Spec.Template.Spec.Containers[0].VolumeMounts
 	assert.True(t, m[0].SubPath == "" && m[1].SubPath == "manager.conf" && m[2].SubPath == "leadermigration.conf" && m[1].ReadOnly, m)
-	for _, command := range []string{
+	assert.ContainsAll(t, text, []string{
 		"create secret generic kube-controller-manager-pki --from-file=ca.crt=/opt/pki/ca.crt --from-file=front-tls.crt=/opt/pki/front/tls.crt\n",
 		"create secret generic kube-controller-manager-kubeconfig --from-file=manager.conf=/etc/kubernetes/manager.conf\n",
 		"create configmap kube-controller-manager-migration --from-file=leadermigration.conf=/etc/leadermigration.conf\n",
-	} {
-		assert.Contains(t, text, command)
-	}
+	})
 }
 
 func TestDeploymentTakesItsFilesFromItsHost(t *testing.T) {

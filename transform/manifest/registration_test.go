@@ -36,17 +36,15 @@ func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
 		"a mapping in one line":            registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: aws}\n"),
 		"one whose release is not assumed": registration(kindJoin, "v1beta3", mapped),
 	} {
-		t.Run(name, func(t *testing.T) {
-			p := planned(t, in, kept)
-			assert.Equal(t, states(p), "switch-to-external todo")
-			want := strings.NewReplacer("cloud-provider: aws", "cloud-provider: external", "value: aws", "value: external").Replace(in)
-			got := after(t, p, stages.SwitchToExternal)
-			assert.Equal(t, got, want)
-			again := planned(t, got, kept)
-			assert.Truef(t, !again.Left(), "planned again, something is left: %s", states(again))
-			steps := assert.Value(undone(t, got, stages.SwitchToExternal, transform.Target{}))(t)
-			assert.Equal(t, string(steps[len(steps)-1].After()[0].Bytes()), in)
-		})
+		p := planned(t, in, kept)
+		assert.Equal(t, states(p), "switch-to-external todo", name)
+		want := strings.NewReplacer("cloud-provider: aws", "cloud-provider: external", "value: aws", "value: external").Replace(in)
+		got := after(t, p, stages.SwitchToExternal)
+		assert.Equal(t, got, want, name)
+		again := planned(t, got, kept)
+		assert.Truef(t, !again.Left(), "%s: planned again, something is left: %s", name, states(again))
+		steps := assert.Value(undone(t, got, stages.SwitchToExternal, transform.Target{}))(t)
+		assert.Equal(t, string(steps[len(steps)-1].After()[0].Bytes()), in, name)
 	}
 }
 

@@ -35,14 +35,12 @@ func TestStagesOfEachManager(t *testing.T) {
 		{"a manager without leader migration", static(onAWS), "switch-to-external todo", transform.Target{NoLeaderMigration: true}},
 		{"a cloud manager without leader migration", cloud(onAWS), "install-ccm done", transform.Target{NoLeaderMigration: true}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.target.EndState = transform.EndStateExternal
-			p := planned(t, c.in, c.target)
-			assert.Equal(t, states(p), c.want)
-			last := p.Steps[len(p.Steps)-1].Documents[0].After
-			again := planned(t, string(last.Bytes()), c.target)
-			assert.Truef(t, !again.Left(), "planned again, something is left: %s", states(again))
-		})
+		c.target.EndState = transform.EndStateExternal
+		p := planned(t, c.in, c.target)
+		assert.Equal(t, states(p), c.want, c.name)
+		last := p.Steps[len(p.Steps)-1].Documents[0].After
+		again := planned(t, string(last.Bytes()), c.target)
+		assert.Truef(t, !again.Left(), "%s: planned again, something is left: %s", c.name, states(again))
 	}
 }
 
@@ -105,9 +103,7 @@ func TestEditsOfTheStages(t *testing.T) {
 		{"its image moves with the target", stages.DisableLeaderMigration, marked(cloud(onAWS)), marked(cloudOf("v1.27.2", onAWS)), transform.Target{Version: "v1.27.16"}},
 		{"its image moves to the chosen tag", stages.DisableLeaderMigration, marked(cloud(onAWS)), marked(cloudOf("v1.27.9", onAWS)), transform.Target{ImageTag: "v1.27.9"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, after(t, planned(t, c.in, c.target), c.stage), c.want)
-		})
+		assert.Equal(t, after(t, planned(t, c.in, c.target), c.stage), c.want, c.name)
 	}
 }
 
@@ -140,12 +136,10 @@ func TestFilesNextToTheManifest(t *testing.T) {
 		{"a ConfigMap", deployed("", onAWS), stages.EnableLeaderMigration, "kube-controller-manager-leader-migration.yaml", "  leadermigration.conf: |\n    apiVersion: controllermanager.config.k8s.io/v1\n", generated},
 		{"nodeipam is in the list", cloud(onAWS), stages.InstallCCM, "cloud-controller-manager-leader-migration.yaml", "- name: nodeipam\n", transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, NodeIPAM: true}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, _ := planned(t, c.in, c.target).Step(c.stage)
-			files, err := s.Files()
-			assert.Truef(t, err == nil && len(files) == 1 && files[0].Name == c.file && strings.Contains(files[0].Content, c.want), "%+v, %v", files, err)
-			parse(t, strings.Split(files[0].Content, "---\n")[0])
-		})
+		s, _ := planned(t, c.in, c.target).Step(c.stage)
+		files, err := s.Files()
+		assert.Truef(t, err == nil && len(files) == 1 && files[0].Name == c.file && strings.Contains(files[0].Content, c.want), "%s: %+v, %v", c.name, files, err)
+		parse(t, strings.Split(files[0].Content, "---\n")[0])
 	}
 	for name, in := range map[string]string{"a ClusterConfiguration": configuration("  extraArgs: {cloud-provider: aws}\n"), "a cloud manager without a configuration": cloud(onAWS)} {
 		for _, s := range planned(t, in, transform.Target{}).Steps {
@@ -180,16 +174,14 @@ func TestActionsOfTheStages(t *testing.T) {
 		{"not with an upgrade", commands(static(onAWS), transform.Target{Version: "v1.27.1"}, stages.CordonControlPlane), nil, []string{"cordon"}},
 		{"not twice", commands(cloud(onAWS), transform.Target{Cordon: transform.CordonAlways}, stages.CordonControlPlane), nil, []string{"cordon"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			rest := c.got
-			for _, part := range c.in {
-				_, after, found := strings.Cut(rest, part)
-				assert.Mustf(t, found, "%q is not there, or not in its place:\n%s", part, c.got)
-				rest = after
-			}
-			for _, part := range c.out {
-				assert.Truef(t, !strings.Contains(c.got, part), "%q is there:\n%s", part, c.got)
-			}
-		})
+		rest := c.got
+		for _, part := range c.in {
+			_, after, found := strings.Cut(rest, part)
+			assert.Mustf(t, found, "%s: %q is not there, or not in its place:\n%s", c.name, part, c.got)
+			rest = after
+		}
+		for _, part := range c.out {
+			assert.Truef(t, !strings.Contains(c.got, part), "%s: %q is there:\n%s", c.name, part, c.got)
+		}
 	}
 }

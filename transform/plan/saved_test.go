@@ -55,8 +55,7 @@ func forward(s Saved, doc *yamledit.Document, c Choice) ([]Step, error) {
 // outcome reports what came of moves: the stages, and the document after the last.
 func outcome(moves []Step, err error) string {
 	if err != nil {
-		var c *transform.Conflict
-		if !errors.As(err, &c) {
+		if !errors.As(err, new(*transform.Conflict)) {
 			return "error: " + err.Error()
 		}
 		return "conflict: " + err.Error()

@@ -60,9 +60,8 @@ func TestUndoTakesOneStageBack(t *testing.T) {
 func TestUndoDoesNotReachPastALaterStage(t *testing.T) {
 	for _, stage := range []string{"a", "wait"} {
 		_, err := undone(t, format(switchedLamps), "a: 'on'\nb: 'on'\n", stage, false)
-		var c *transform.Conflict
 		want := "l.yaml: b comes after " + stage + " and is still in the file; undo it first, or add --through"
-		assert.True(t, errors.As(err, &c) && err.Error() == want, err)
+		assert.True(t, errors.As(err, new(*transform.Conflict)) && err.Error() == want, err)
 	}
 }
 
@@ -97,8 +96,7 @@ func TestUndoIsProven(t *testing.T) {
 		},
 	} {
 		_, err := undone(t, format(func(doc *yamledit.Document) []transform.Stage { return []transform.Stage{stage(doc)} }), "a: 'on'\n", "a", false)
-		var c *transform.Conflict
-		assert.Truef(t, errors.As(err, &c) && strings.Contains(err.Error(), "stage a cannot be undone from the document alone: "+want+"; undo it with its plan folder (--plan), or restore the file from git"), "want %s, got %v", want, err)
+		assert.Truef(t, errors.As(err, new(*transform.Conflict)) && strings.Contains(err.Error(), "stage a cannot be undone from the document alone: "+want+"; undo it with its plan folder (--plan), or restore the file from git"), "want %s, got %v", want, err)
 	}
 }
 

@@ -40,8 +40,7 @@ func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	const others = "services:\n  kube-controller:\n    extra_args:\n      v: \"2\"\n"
 	text := at(release, onAWS+others+"      enable-leader-migration: \"true\" # ours\n")
 	_, err := plan.Undo(Format(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)
-	var conflict *transform.Conflict
-	assert.True(t, errors.As(err, &conflict) && strings.Contains(err.Error(), "it has a comment (line "), err)
+	assert.True(t, errors.As(err, new(*transform.Conflict)) && strings.Contains(err.Error(), "it has a comment (line "), err)
 	steps, err := plan.Undo(Format(), transform.Only(parse(t, text)), transform.Target{CanonicalForm: true}, stages.EnableLeaderMigration, false)
 	want := at(release, onAWS+others+"      # ours\n")
 	assert.True(t, err == nil && string(steps[0].After()[0].Bytes()) == want, err)

@@ -99,17 +99,15 @@ func TestBothConfigurationsFitTheirManagers(t *testing.T) {
 		{"a newer image", release, with(func(t *transform.Target) { t.ImageTag = "v1.28.1" })},
 		{"another lease", release, with(func(t *transform.Target) { t.LeaseName = "demo-migration" })},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := opened(t, at(c.version, onAWS), c.target)
-			manager := configurationIn(t, files(t, at(c.version, onAWS), stages.EnableLeaderMigration, c.target)[leadermigration.ConfigFile])
-			installed := files(t, at(c.version, onAWS), stages.InstallCCM, c.target)
-			cloud := configurationIn(t, installed[configMapFile])
-			chart := chartOf(t, installed[valuesFile])
-			found := leadermigration.Lint(manager, leadermigration.Reader{Component: leadermigration.Manager, Version: m.Version, Lease: c.target.Lease()})
-			found = append(found, leadermigration.Lint(cloud, leadermigration.Reader{Component: leadermigration.CloudManager, Version: chart.ImageTag(), Lease: c.target.Lease()})...)
-			found = append(found, leadermigration.LintBoth(manager, cloud)...)
-			assert.Truef(t, len(found) == 0 && chart.ConfigMounted(), "%+v in\n%s", found, installed[valuesFile])
-		})
+		m := opened(t, at(c.version, onAWS), c.target)
+		manager := configurationIn(t, files(t, at(c.version, onAWS), stages.EnableLeaderMigration, c.target)[leadermigration.ConfigFile])
+		installed := files(t, at(c.version, onAWS), stages.InstallCCM, c.target)
+		cloud := configurationIn(t, installed[configMapFile])
+		chart := chartOf(t, installed[valuesFile])
+		found := leadermigration.Lint(manager, leadermigration.Reader{Component: leadermigration.Manager, Version: m.Version, Lease: c.target.Lease()})
+		found = append(found, leadermigration.Lint(cloud, leadermigration.Reader{Component: leadermigration.CloudManager, Version: chart.ImageTag(), Lease: c.target.Lease()})...)
+		found = append(found, leadermigration.LintBoth(manager, cloud)...)
+		assert.Truef(t, len(found) == 0 && chart.ConfigMounted(), "%s: %+v in\n%s", c.name, found, installed[valuesFile])
 	}
 }
 

@@ -58,8 +58,7 @@ func TestUndoRefusesWhatTheFileDoesNotShow(t *testing.T) {
 			target.Version = release
 		}
 		_, err := plan.Undo(Format(), transform.Only(parse(t, c.text)), target, c.stage, false)
-		var conflict *transform.Conflict
-		assert.Truef(t, errors.As(err, &conflict) && strings.Contains(err.Error(), c.want), "%s: want %s, got %v", c.name, c.want, err)
+		assert.Truef(t, errors.As(err, new(*transform.Conflict)) && strings.Contains(err.Error(), c.want), "%s: want %s, got %v", c.name, c.want, err)
 	}
 }
 

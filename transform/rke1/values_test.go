@@ -126,8 +126,7 @@ func TestTheUndoOfTheValuesFileNeedsTheUsualForm(t *testing.T) {
 		{"the end, of our own values", isOut, done, stages.DisableLeaderMigration, false, false},
 	} {
 		steps, err := plan.Undo(Format(), pair(t, at(release, c.config+nodes), c.values), transform.Target{CanonicalForm: c.canonical}, c.stage, false)
-		var conflict *transform.Conflict
-		assert.Truef(t, errors.As(err, &conflict) == c.lost && (c.lost || err == nil && len(steps) == 1 && steps[0].Documents[1].Changes()), "%s: %v, %v", c.name, steps, err)
+		assert.Truef(t, errors.As(err, new(*transform.Conflict)) == c.lost && (c.lost || err == nil && len(steps) == 1 && steps[0].Documents[1].Changes()), "%s: %v, %v", c.name, steps, err)
 	}
 }
 

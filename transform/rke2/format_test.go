@@ -144,10 +144,8 @@ func TestProgressIsReadOffTheFile(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := planned(t, release, c.config, c.target)
-			var got []plan.State
-			for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal} {
-				got = append(got, step(t, p, name).State)
-			}
+			edits := []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal}
+			got := lists.Map(edits, func(name string) plan.State { return step(t, p, name).State })
 			for _, s := range p.Steps {
 				assert.Truef(t, s.Changes() == left(s) && s.Changes() != (len(s.Edits) == 0) && (left(s) || s.State == plan.NotInFile || s.Findings == nil), "%s is %s: %+v", s.Stage.Name, s.State, s)
 			}
@@ -166,16 +164,14 @@ func TestNoStagePutsTheFlagOnAnExternalManager(t *testing.T) {
 		"external, a kubelet in-tree":      globalOff + "  kubelet-arg: [cloud-provider=aws]\n",
 		"one pool external":                twoZones + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: external, disable-cloud-controller: true}\n  " + forZoneA + "\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			for _, s := range planned(t, release, config, chosen).Steps {
-				m := migrated(t, s.Documents[0].After)
-				for _, class := range m.Classes {
-					c := m.Effective(class)
-					_, flag := args.Last(args.Of(c[managerArgs].Value), leaderFlag)
-					assert.Truef(t, !class.ControlPlane() || !flag || c[providerKey].Value != external, "%s puts it on machines of class %s", s.Stage.Name, class.Name)
-				}
+		for _, s := range planned(t, release, config, chosen).Steps {
+			m := migrated(t, s.Documents[0].After)
+			for _, class := range m.Classes {
+				c := m.Effective(class)
+				_, flag := args.Last(args.Of(c[managerArgs].Value), leaderFlag)
+				assert.Truef(t, !class.ControlPlane() || !flag || c[providerKey].Value != external, "%s: %s puts it on machines of class %s", name, s.Stage.Name, class.Name)
 			}
-		})
+		}
 	}
 }
 

@@ -74,10 +74,8 @@ func TestBothManagersGetAConfigurationThatFits(t *testing.T) {
 				assert.Truef(t, !c.ControlPlane() || a.Value == managerConfig && gets, "class %s reads %q", c.Name, a.Value)
 			}
 			end := string(step(t, p, stages.DisableLeaderMigration).Documents[0].After.Bytes())
-			kept := strings.Contains(end, "--"+configFlag)
-			assert.Truef(t, kept == s.target.KeepLeaderMigration, "at the end the chart has a configuration: %v\n%s", kept, end)
-			kept = strings.Contains(end, leadermigration.Kind)
-			assert.Truef(t, kept == s.target.KeepLeaderMigration, "at the end a ConfigMap holds a configuration: %v\n%s", kept, end)
+			assert.Equal(t, strings.Contains(end, "--"+configFlag), s.target.KeepLeaderMigration, "at the end the chart has a configuration:", end)
+			assert.Equal(t, strings.Contains(end, leadermigration.Kind), s.target.KeepLeaderMigration, "at the end a ConfigMap holds a configuration:", end)
 			assert.Truef(t, !strings.Contains(end, "- "+configFlag), "kube-controller-manager keeps its configuration:\n%s", end)
 		})
 	}
@@ -98,9 +96,8 @@ func fits(t *testing.T, m *migration) {
 	cloud := configurationIn(t, at)
 	found := leadermigration.Lint(manager, leadermigration.Reader{Component: leadermigration.Manager, Version: m.minor(), Lease: m.target.Lease()})
 	found = append(found, leadermigration.Lint(cloud, leadermigration.Reader{Component: leadermigration.CloudManager, Version: chart.ImageMinor(), Lease: m.target.Lease()})...)
-	if found = append(found, leadermigration.LintBoth(manager, cloud)...); len(found) > 0 {
-		t.Errorf("%+v", found)
-	}
+	found = append(found, leadermigration.LintBoth(manager, cloud)...)
+	assert.Truef(t, len(found) == 0, "%+v", found)
 	assert.True(t, leadermigration.Granted(docs, m.target.Lease()), "the managers may not lock the lease")
 }
 

@@ -85,13 +85,11 @@ func TestTheEndStateFollowsFromWhatIsKnownOfNames(t *testing.T) {
 		{"an external cluster without the key for the stub", release, split + "machineGlobalConfig:\n  " + isExternal, transform.Target{}, external, "", plan.Todo, ""},
 		{"overridden, and one list without the override", release, split + onAWS + own + "machineSelectorConfig:\n- config: {kubelet-arg: [v=2]}\n  " + forWorkers + "\n", transform.Target{}, inTree, transform.Note, plan.Todo, "the end state is aws-override"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			provider, state, list := switched(t, c.version, c.config, c.target)
-			assert.Mustf(t, provider == c.provider && state == c.state && len(list) > 0 == (c.severity != ""), "%s, %s: %+v", provider, state, list)
-			for _, f := range list {
-				assert.Truef(t, f.Severity == c.severity && strings.Contains(f.Message+"; "+f.Fix, c.says) && f.Fix != "", "%s: %s; %s", f.Severity, f.Message, f.Fix)
-			}
-		})
+		provider, state, list := switched(t, c.version, c.config, c.target)
+		assert.Mustf(t, provider == c.provider && state == c.state && len(list) > 0 == (c.severity != ""), "%s: %s, %s: %+v", c.name, provider, state, list)
+		for _, f := range list {
+			assert.Truef(t, f.Severity == c.severity && strings.Contains(f.Message+"; "+f.Fix, c.says) && f.Fix != "", "%s: %s: %s; %s", c.name, f.Severity, f.Message, f.Fix)
+		}
 	}
 }
 
@@ -105,9 +103,8 @@ func TestWindowsMachinesAreRenamedByEveryEndState(t *testing.T) {
 				return f.Severity == transform.Error && strings.Contains(f.Message, "any end state renames Windows machines")
 			})
 			assert.Truef(t, says == renamed && state == plan.Blocked == (renamed || end == transform.EndStateExternal), "%s, %q: %s, %+v", version, end, state, list)
-			if _, state, _ := switched(t, version+"+rke2r1", windowsPool+onAWS, transform.Target{EndState: end, Accept: []string{"node-rename"}}); state != plan.Todo {
-				t.Errorf("%s, %q: accepted, and %s", version, end, state)
-			}
+			_, state, _ = switched(t, version+"+rke2r1", windowsPool+onAWS, transform.Target{EndState: end, Accept: []string{"node-rename"}})
+			assert.Equal(t, state, plan.Todo, version, end, "accepted")
 		}
 	}
 	machines := func(os string) transform.Target {
@@ -159,9 +156,7 @@ func TestNodeRenameNamesThePlaceOfTheChoice(t *testing.T) {
 // The upgrade to 1.27 waits for an override on every class.
 func TestTheUpgradeWaitsForEveryOverride(t *testing.T) {
 	_, _, list := switched(t, release, split+onAWS, transform.Target{})
-	for _, part := range []string{"kubelet-arg of every machine class", "kube-controller-manager-arg and kube-apiserver-arg of the control planes", "upgrade-kubernetes refuses"} {
-		assert.Contains(t, list[0].Fix, part)
-	}
+	assert.ContainsAll(t, list[0].Fix, []string{"kubelet-arg of every machine class", "kube-controller-manager-arg and kube-apiserver-arg of the control planes", "upgrade-kubernetes refuses"})
 	whole := split + onAWS + "  " + stubOff + own + api + toOwn
 	for config, want := range map[string]bool{whole: true, whole + "machineSelectorConfig:\n- config: {kubelet-arg: [v=2]}\n  " + forWorkers + "\n": false} {
 		doc := parse(t, document(release, config+strings.TrimPrefix(charted("v1.26.6", "0.0.8"), split+globalOff)))

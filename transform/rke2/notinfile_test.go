@@ -33,15 +33,13 @@ func TestAnExternalClusterMayHaveItsManagerFromElsewhere(t *testing.T) {
 		{"in-tree", onAWS, plan.Todo, true},
 		{"one pool in-tree", twoZones + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: external, disable-cloud-controller: true}\n  " + forZoneA + "\n", plan.Todo, true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := planned(t, release, c.config, transform.Target{})
-			s := step(t, p, stages.InstallCCM)
-			assert.Truef(t, s.State == c.want && isLeft(p) == c.open, "%s, %+v", s.State, p.Summary())
-			last := step(t, p, stages.DisableLeaderMigration)
-			assert.Truef(t, (last.State == plan.NotInFile) == (c.want == plan.NotInFile), "the end is %s", last.State)
-			known := transform.Target{Accept: []string{rules.CCMNotInFile.ID}}
-			assert.True(t, c.want != plan.NotInFile || !isLeft(planned(t, release, c.config, known)), "what is known stays open")
-		})
+		p := planned(t, release, c.config, transform.Target{})
+		s := step(t, p, stages.InstallCCM)
+		assert.Truef(t, s.State == c.want && isLeft(p) == c.open, "%s: %s, %+v", c.name, s.State, p.Summary())
+		last := step(t, p, stages.DisableLeaderMigration)
+		assert.Truef(t, (last.State == plan.NotInFile) == (c.want == plan.NotInFile), "%s: the end is %s", c.name, last.State)
+		known := transform.Target{Accept: []string{rules.CCMNotInFile.ID}}
+		assert.True(t, c.want != plan.NotInFile || !isLeft(planned(t, release, c.config, known)), "what is known stays open", c.name)
 	}
 }
 

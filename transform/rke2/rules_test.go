@@ -22,12 +22,11 @@ var chosen = transform.Target{EndState: transform.EndStateExternal, Accept: []st
 
 // found lists findings as rule, severity and line.
 func found(list []transform.Finding) []string {
-	out := lists.Map(list, func(f transform.Finding) string { return fmt.Sprintf("%s %s %d", f.Rule, f.Severity, f.Line) })
-	return out
+	return lists.Map(list, func(f transform.Finding) string { return fmt.Sprintf("%s %s %d", f.Rule, f.Severity, f.Line) })
 }
 
 func about(list []transform.Finding, rule string) []transform.Finding {
-	return slices.DeleteFunc(slices.Clone(list), func(f transform.Finding) bool { return f.Rule != rule })
+	return lists.Where(list, func(f transform.Finding) bool { return f.Rule == rule })
 }
 
 // snapshots is the configuration that every cluster should have.
@@ -71,12 +70,10 @@ func checkRule(t *testing.T, rule string, cases []ruleCase) {
 func repairs(t *testing.T, cases []struct{ name, before, want string }) {
 	t.Helper()
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			fixed, made := plan.Repair(Format(), linted(t, release, c.before, chosen), chosen)
-			assert.DeepEqual(t, configOf(fixed.Documents()[0]), c.want)
-			again, more := plan.Repair(Format(), fixed, chosen)
-			assert.Truef(t, len(more) == 0 && (len(made) > 0) == (c.before != c.want), "%v, and a second time %v:\n%s", made, more, configOf(again.Documents()[0]))
-		})
+		fixed, made := plan.Repair(Format(), linted(t, release, c.before, chosen), chosen)
+		assert.DeepEqual(t, configOf(fixed.Documents()[0]), c.want, c.name)
+		again, more := plan.Repair(Format(), fixed, chosen)
+		assert.Truef(t, len(more) == 0 && (len(made) > 0) == (c.before != c.want), "%s: %v, and a second time %v:\n%s", c.name, made, more, configOf(again.Documents()[0]))
 	}
 }
 
@@ -300,13 +297,11 @@ func TestAcceptAcceptsWhatMayBe(t *testing.T) {
 		{"warnings do not block", release, onAWS + "  kubelet-arg: [v=2]\nmachineSelectorConfig:\n- config: {kubelet-arg: [a=b]}\n", nil, stages.EnableLeaderMigration, plan.Todo},
 		{"other stages are not blocked", release, onAWS + erased, nil, stages.GrantMigrationLease, plan.Todo},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := step(t, planned(t, c.version, c.config, transform.Target{Accept: c.accept}), c.stage)
-			assert.Truef(t, s.State == c.want, "%s is %s: %+v", c.stage, s.State, s.Findings)
-			for _, f := range s.Findings {
-				assert.True(t, (!f.Accepted || slices.Contains(c.accept, f.Rule)) && (!f.Stops() || s.State == plan.Blocked), f)
-			}
-		})
+		s := step(t, planned(t, c.version, c.config, transform.Target{Accept: c.accept}), c.stage)
+		assert.Truef(t, s.State == c.want, "%s: %s is %s: %+v", c.name, c.stage, s.State, s.Findings)
+		for _, f := range s.Findings {
+			assert.True(t, (!f.Accepted || slices.Contains(c.accept, f.Rule)) && (!f.Stops() || s.State == plan.Blocked), f, c.name)
+		}
 	}
 }
 

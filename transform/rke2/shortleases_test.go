@@ -67,7 +67,5 @@ func TestShortLeasesAreRefusedNextToAManagerThatMayRun(t *testing.T) {
 	refuses(t, "a chart without timings", err, "has the default timings of leases")
 	p := planned(t, release, determined, chosen)
 	done := p.Steps[len(p.Steps)-1].After()
-	if p, err := plan.Build(Format(), done, target); err != nil || p.Left() {
-		t.Errorf("a migration that is complete: %v", err)
-	}
+	assert.True(t, !assert.Value(plan.Build(Format(), done, target))(t).Left(), "a migration that is complete")
 }

@@ -85,12 +85,8 @@ func afterAt(t *testing.T, version, config, stage string, target transform.Targe
 	doc, splices, err := e.Apply()
 	assert.NilError(t, err)
 	then := targeted(t, doc, m.target)
-	if err := s.Check(then); err != nil {
-		t.Errorf("%v in\n%s", err, doc.Bytes())
-	}
-	if again, err := stageOf(t, then, stage).Edit(); err != nil || !again.Empty() {
-		t.Errorf("something is left to do (%v) in\n%s", err, doc.Bytes())
-	}
+	assert.NilError(t, s.Check(then))
+	assert.Truef(t, assert.Value(stageOf(t, then, stage).Edit())(t).Empty(), "something is left to do in\n%s", doc.Bytes())
 	restored(t, m.Doc, doc, splices)
 	return configOf(doc)
 }

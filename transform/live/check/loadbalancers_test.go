@@ -4,13 +4,13 @@
 package check
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -28,18 +28,13 @@ func waiting(since time.Duration, message string) observed.Service {
 
 // ofRule returns what one rule finds.
 func ofRule(rule string, o *observed.Observation, c Choice) []transform.Finding {
-	return slices.DeleteFunc(Evaluate(o, c).Findings, func(f transform.Finding) bool { return f.Rule != rule })
+	return lists.Where(Evaluate(o, c).Findings, func(f transform.Finding) bool { return f.Rule == rule })
 }
 
-// pendingIn returns what the rule of load balancers that are missing finds, and staleIn that of those that exist.
-func pendingIn(o observed.Observation, c Choice) []transform.Finding {
+// atClock returns what a rule of load balancers finds at the usual time.
+func atClock(rule string, o observed.Observation, c Choice) []transform.Finding {
 	o.Clock = clock
-	return ofRule(loadBalancerPending, &o, c)
-}
-
-func staleIn(o observed.Observation, c Choice) []transform.Finding {
-	o.Clock = clock
-	return ofRule(loadBalancerStale, &o, c)
+	return ofRule(rule, &o, c)
 }
 
 func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
@@ -63,7 +58,7 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 		{"that is being deleted", deleting, ""},
 		{"made by a server whose clock is fast", early, ""},
 	} {
-		found := pendingIn(observed.Observation{Services: []observed.Service{c.service}}, Choice{})
+		found := atClock(loadBalancerPending, observed.Observation{Services: []observed.Service{c.service}}, Choice{})
 		assert.Must(t, len(found) == 1 == (c.says != ""), c.name, found)
 		for _, f := range found {
 			assert.True(t, f.Path == "shop/services/web" && strings.Contains(f.Message, c.says) && f.Fix != "", c.name, f)
@@ -99,10 +94,10 @@ func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
 		{"a manager that is no pod, and none to switch to", nil, nil, "", transform.Warning},
 		{"a manager that is no pod, and one to switch to", []observed.Manager{pod(observed.CloudManager, "m", "--cloud-provider=aws")}, nil, "", transform.Error},
 	} {
-		found := pendingIn(observed.Observation{Managers: c.managers, Before: c.before, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Check: stages.After(c.stage, transform.Target{})})
+		found := atClock(loadBalancerPending, observed.Observation{Managers: c.managers, Before: c.before, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Check: stages.After(c.stage, transform.Target{})})
 		assert.Truef(t, len(found) == 1 && found[0].Severity == c.want, "%s: %+v", c.name, found)
 	}
-	found := pendingIn(observed.Observation{Managers: external, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Accept: []string{loadBalancerPending}})
+	found := atClock(loadBalancerPending, observed.Observation{Managers: external, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Accept: []string{loadBalancerPending}})
 	assert.Truef(t, len(found) == 1 && !found[0].Stops(), "accepted: %+v", found)
 }
 
@@ -117,7 +112,7 @@ func TestKnownCausesAreNamedWithWhatToDo(t *testing.T) {
 		"failed to ensure load balancer: TooManyLoadBalancers: Exceeded quota of account":                                                                                                              "quota",
 		"failed to ensure load balancer: something new": "kubectl -n shop describe service web",
 	} {
-		found := pendingIn(observed.Observation{Services: []observed.Service{waiting(time.Hour, message)}}, Choice{})
+		found := atClock(loadBalancerPending, observed.Observation{Services: []observed.Service{waiting(time.Hour, message)}}, Choice{})
 		assert.Truef(t, len(found) == 1 && strings.Contains(found[0].Fix, fix) && strings.Contains(found[0].Message, message), "%s: %+v", message, found)
 	}
 }
@@ -136,12 +131,12 @@ func TestWhatADumpDoesNotShowOfPendingServicesIsNotChecked(t *testing.T) {
 		{"a newer time of the API server", waiting(time.Hour, ""), nil, "60 minutes after the request; the dump has no events", false},
 	} {
 		o := observed.Observation{Partial: true, Clock: clock, Kinds: append(c.kinds, observed.Services), Services: []observed.Service{c.service}}
-		found := pendingIn(o, Choice{})
+		found := atClock(loadBalancerPending, o, Choice{})
 		all, _ := unchecked(&o, "")
 		lacks := strings.Contains(strings.Join(all, " "), loadBalancerPending)
 		assert.Truef(t, (c.finds != "" || len(found) == 0) && (c.finds == "" || len(found) == 1 && strings.Contains(found[0].Message, c.finds) && found[0].Severity == transform.Error) && lacks == c.lacks, "%s: %t %+v", c.name, lacks, found)
 	}
-	denied := pendingIn(observed.Observation{EventsDenied: true, Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
+	denied := atClock(loadBalancerPending, observed.Observation{EventsDenied: true, Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
 	assert.True(t, len(denied) == 1 && strings.Contains(denied[0].Message, "the cause is not checked, because the permission to list events is missing"), denied)
 }
 
@@ -179,8 +174,8 @@ func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
 		{"of another controller", elsewhere, external, had, transform.Error, "", ""},
 	} {
 		o := observed.Observation{Services: []observed.Service{c.service}, Managers: c.managers, Before: c.before}
-		found := staleIn(o, Choice{})
-		assert.Must(t, len(found) == 1 == (c.says != "") && len(pendingIn(o, Choice{})) == 0, c.name, found)
+		found := atClock(loadBalancerStale, o, Choice{})
+		assert.Must(t, len(found) == 1 == (c.says != "") && len(atClock(loadBalancerPending, o, Choice{})) == 0, c.name, found)
 		for _, f := range found {
 			assert.True(t, f.Severity == c.severity && strings.Contains(f.Message, c.says) && strings.Contains(f.Fix, c.fix), c.name, f)
 		}
@@ -217,6 +212,6 @@ func TestASnapshotHasSinceWhenALoadBalancerIsStale(t *testing.T) {
 	o := observed.Observation{Clock: clock, Services: []observed.Service{served}, Managers: []observed.Manager{pod(observed.KubeManager, "m", "--cloud-provider=external")}}
 	before := o.Snapshot("")
 	o.Before = &before
-	found := staleIn(o, Choice{})
+	found := atClock(loadBalancerStale, o, Choice{})
 	assert.True(t, len(found) == 1 && found[0].Severity == transform.Warning, found)
 }

@@ -108,7 +108,5 @@ func TestTheTaintIsAddedOnceAndOnlyWithoutAProviderID(t *testing.T) {
 // The zone and the instance come from the machine itself, so that no name is trusted.
 func TestTheCommandForAMachineReadsItsOwnMetadata(t *testing.T) {
 	command := IdentifyByHand("heron-1")
-	for _, want := range []string{"placement/availability-zone", "instance-id", "kubelet.kubeconfig patch node heron-1 ", `"aws:///'"$ZONE/$ID"'"`} {
-		assert.Truef(t, strings.Contains(command, want), "%q is missing in %s", want, command)
-	}
+	assert.ContainsAll(t, command, []string{"placement/availability-zone", "instance-id", "kubelet.kubeconfig patch node heron-1 ", `"aws:///'"$ZONE/$ID"'"`})
 }

@@ -34,11 +34,9 @@ func TestAKeyThatChangesNeedsAPromise(t *testing.T) {
 		{"the first key is named", config{"y": "1", "x": "1"}, config{"y": "2", "x": "2"}, "x would change on machines of class cp", 1},
 		{"both as promised", config{"y": "a", "x": "a"}, config{"y": "b", "x": "b"}, "", 2},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			asked = nil
-			err := checkClass(Class{Name: "cp"}, c.before, c.after, promise)
-			assert.Truef(t, (c.want != "" || err == nil) && (c.want == "" || err != nil && err.Error() == c.want), "got %v, want %q", err, c.want)
-			assert.Equal(t, len(asked), c.asked, "asked for", asked)
-		})
+		asked = nil
+		err := checkClass(Class{Name: "cp"}, c.before, c.after, promise)
+		assert.Truef(t, (c.want != "" || err == nil) && (c.want == "" || err != nil && err.Error() == c.want), "%s: got %v, want %q", c.name, err, c.want)
+		assert.Equal(t, len(asked), c.asked, "asked for", asked, c.name)
 	}
 }

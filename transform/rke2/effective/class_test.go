@@ -59,13 +59,10 @@ func TestPoolLabels(t *testing.T) {
 			map[string]string{"cluster.x-k8s.io/deployment-name": "demo-" + strings.Repeat("x", 52) + "-2c492"},
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			labels := opened(t, "v1.26.15+rke2r1", "machinePools:\n- "+c.pool).Classes[0].Labels
-			for key, want := range c.want {
-				got := labels[key]
-				assert.Truef(t, got == want, "%s is %q, want %q", key, got, want)
-			}
-		})
+		labels := opened(t, "v1.26.15+rke2r1", "machinePools:\n- "+c.pool).Classes[0].Labels
+		for key, want := range c.want {
+			assert.Equal(t, labels[key], want, c.name, key)
+		}
 	}
 }
 

@@ -146,17 +146,15 @@ func TestEffective(t *testing.T) {
 		{name: "a pool's label makes a server", config: "machineGlobalConfig: {kube-apiserver-arg: [v=2]}\nmachinePools:\n- {name: odd, workerRole: true, labels: {rke.cattle.io/etcd-role: 'true'}}", class: "odd", want: `{"kube-apiserver-arg":["v=2"]}`},
 		{name: "a pool's label takes the role away", config: "machineGlobalConfig: {kube-apiserver-arg: [v=2]}\nmachinePools:\n- {name: odd, etcdRole: true, labels: {rke.cattle.io/etcd-role: 'false'}}", class: "odd", want: `{}`},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			if c.class == "" {
-				c.class = "controlplane"
-			}
-			if c.version == "" {
-				c.version = "v1.26.15+rke2r1"
-			}
-			cluster := opened(t, c.version, c.config)
-			got := cluster.Effective(classOf(t, cluster, c.class)).Values()
-			assert.DeepEqual(t, throughJSON(t, got), throughJSON(t, json.RawMessage(c.want)))
-		})
+		if c.class == "" {
+			c.class = "controlplane"
+		}
+		if c.version == "" {
+			c.version = "v1.26.15+rke2r1"
+		}
+		cluster := opened(t, c.version, c.config)
+		got := cluster.Effective(classOf(t, cluster, c.class)).Values()
+		assert.DeepEqual(t, throughJSON(t, got), throughJSON(t, json.RawMessage(c.want)), c.name)
 	}
 }
 

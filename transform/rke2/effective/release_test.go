@@ -39,11 +39,9 @@ func TestReleaseKnowsItsArguments(t *testing.T) {
 		{"another spelling of case", "v1.26.15+rke2r1", "Kubelet-Arg", false},
 		{"what Rancher sets itself", "v1.26.15+rke2r1", "node-name", false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := LookupRelease(c.version)
-			_, got := r.Type(c.key)
-			assert.Truef(t, got == c.want && r.Known, "%s knows %s: %v, want %v; listed: %v", c.version, c.key, got, c.want, r.Known)
-		})
+		r := LookupRelease(c.version)
+		_, got := r.Type(c.key)
+		assert.Truef(t, got == c.want && r.Known, "%s: %s knows %s: %v, want %v; listed: %v", c.name, c.version, c.key, got, c.want, r.Known)
 	}
 }
 
@@ -122,10 +120,8 @@ func TestKeepConvertsBooleansAndNothingElse(t *testing.T) {
 		{"workers keep what is an agent's", worker, "kube-apiserver-extra-mount", []any{"/a:/a"}, []any{"/a:/a"}, true},
 		{"unknown keys are dropped", server, "node-name", "n", nil, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, kept := r.Keep(c.server, c.key, c.value)
-			assert.Truef(t, kept == c.kept && cmp.Equal(got, c.want), "got %#v, kept %v; want %#v, kept %v", got, kept, c.want, c.kept)
-		})
+		got, kept := r.Keep(c.server, c.key, c.value)
+		assert.Truef(t, kept == c.kept && cmp.Equal(got, c.want), "%s: got %#v, kept %v; want %#v, kept %v", c.name, got, kept, c.want, c.kept)
 	}
 }
 
