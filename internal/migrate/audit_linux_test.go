@@ -33,9 +33,8 @@ func TestALogStaysWholeWhenTheDiskIsFull(t *testing.T) {
 	full(t, info.Size()+10, func() { err = a.add(entry("1", Result, "u")) })
 	assert.Must(t, err != nil, "half a line was taken for a whole one")
 	assert.NilError(t, errors.Join(a.add(entry("2", Intent, "u")), a.close()))
-	if _, open, err := openAudit(file, "u"); err != nil || len(open) != 2 {
-		t.Errorf("%v %v", err, open)
-	}
+	_, open, err := openAudit(file, "u")
+	assert.Truef(t, err == nil && len(open) == 2, "%v %v", err, open)
 }
 
 func TestALogIsAFile(t *testing.T) {

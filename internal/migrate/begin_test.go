@@ -34,7 +34,7 @@ var refusals = map[string]struct {
 	}, migrate.Backward, usual, exitcode.Refused, []string{"Kubernetes 1.27 and later have no in-tree provider to roll back to"}},
 	"a rollback past 1.26": {after(late126, restarting), asItIs, migrate.Backward, restarting, exitcode.Refused, []string{"provider IDs never change, so set-provider-ids cannot be undone either"}},
 	// Kubernetes does not go back, and no document takes a cluster there.
-	"a rollback of an upgrade": {after(late126, restarting), asItIs, migrate.Backward, func(_ *world, o *migrate.Options) { o.Planner.Target = transform.Target{Version: "v1.32.7+rke2r1"} }, exitcode.Refused, []string{"cannot be downgraded"}},
+	"a rollback of an upgrade": {after(late126, restarting), asItIs, migrate.Backward, targeting(transform.Target{Version: "v1.32.7+rke2r1"}), exitcode.Refused, []string{"cannot be downgraded"}},
 	"components that do not start": {rke2World, func(t *testing.T, w *world) {
 		w.Rancher.Put(t, strings.Replace(migratetest.RKE2Object, "v1.26.15+rke2r1", "v1.28.15+rke2r1", 1))
 	}, migrate.Forward, restarting, exitcode.Refused, []string{"rke-lm apply --cluster"}},
@@ -57,7 +57,7 @@ var refusals = map[string]struct {
 		w.PutHelm(t, "#!/bin/sh\necho 'Error: the server is currently unable to handle the request, password=hunter2' >&2\nexit 1\n")
 	}, migrate.Forward, usual, exitcode.Failed, []string{"cannot be read", "", "hunter2"}},
 	// Rancher's controller refuses such a cluster without a condition (isBackupSet).
-	"RKE1 without a backup configuration":                            {rke1World, asItIs, migrate.Forward, func(_ *world, o *migrate.Options) { o.EtcdSnapshot = true }, exitcode.Refused, []string{"etcd-snapshot-impossible", "run without --etcd-snapshot"}},
+	"RKE1 without a backup configuration":                            {rke1World, asItIs, migrate.Forward, snapshotting, exitcode.Refused, []string{"etcd-snapshot-impossible", "run without --etcd-snapshot"}},
 	"short leases of a manager that takes part without them":         {after(rke2World, until(stages.InstallCCM)), asItIs, migrate.Forward, shorter, exitcode.Refused, []string{"has the default timings of leases"}},
 	"short leases of a manager of RKE1 that takes part without them": {after(rke1World, until(stages.InstallCCM)), asItIs, migrate.Forward, shorter, exitcode.Refused, []string{"has the default timings of leases"}},
 }
@@ -71,9 +71,7 @@ func TestARunThatIsRefusedWritesNothing(t *testing.T) {
 			on(t, c.world, func(t *testing.T, w *world) {
 				w.Forget()
 				c.prepare(t, w)
-				r := w.run(t, "refused", logged(t))
-				c.with(w, &r)
-				err := c.work(t.Context(), r)
+				err := w.does(t, "refused", c.work, c.with)
 				assert.Truef(t, exitcode.Of(err) == c.code && len(w.Writes()) == 0 && w.Rancher.Count("POST /k8s/clusters/local/apis/management") == 0, "exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
 				said := true
 				for _, part := range c.says {
@@ -113,7 +111,7 @@ func TestARunKnowsOnlyTheHostNamesThatNodesShow(t *testing.T) {
 			w.Follow()
 			named(w, func(node string) string { return strings.ReplaceAll(c.args, "NODE", node) })
 			w.Forget()
-			err := w.does(t, "one", migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target = transform.Target{EndState: c.chosen} })
+			err := w.does(t, "one", migrate.Forward, targeting(transform.Target{EndState: c.chosen}))
 			assert.Truef(t, (c.want != "" || err == nil) && strings.Contains(fmt.Sprint(err), c.want) && (c.want == "" || len(w.Writes()) == 0), "%s: %v %v", c.name, err, w.Writes())
 			s := w.Spec(t)
 			assert.Truef(t, c.want != "" || strings.Contains(s, `"cloud-provider-name":"external"`), "%s: %s", c.name, s)
@@ -124,7 +122,7 @@ func TestARunKnowsOnlyTheHostNamesThatNodesShow(t *testing.T) {
 func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.API.Do(func() { w.API.Nodes[2].Spec.ProviderID = "" })
-		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
+		err := w.does(t, "one", migrate.Forward)
 		assert.Truef(t, exitcode.Of(err) == exitcode.Found && strings.Contains(fmt.Sprint(err), "provider ID") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
 		assert.NilError(t, w.does(t, "two", migrate.Forward, accepting("provider-id-missing"), until(stages.GrantMigrationLease)))
 	})
@@ -132,14 +130,12 @@ func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
 
 func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
-		err := w.does(t, "one", migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target.Accept = nil })
+		external := targeting(transform.Target{EndState: transform.EndStateExternal})
+		err := w.does(t, "one", migrate.Forward, external)
 		assert.Truef(t, exitcode.Of(err) == exitcode.Found && strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
-		assert.NilError(t, w.does(t, "two", migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target.Accept = nil }, until(stages.InstallCCM)))
+		assert.NilError(t, w.does(t, "two", migrate.Forward, external, until(stages.InstallCCM)))
 		w.Forget()
-		r := w.run(t, "three", logged(t)) // as a run of an earlier release is continued
-		r.Planner.Target.Accept = nil
-		if err := migrate.Forward(t.Context(), r); !strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") || len(w.Writes()) > 0 {
-			t.Errorf("the run that continues: %v %v", err, w.Writes())
-		}
+		err = w.does(t, "three", migrate.Forward, external) // as a run of an earlier release is continued
+		assert.Truef(t, strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") && len(w.Writes()) == 0, "the run that continues: %v %v", err, w.Writes())
 	})
 }

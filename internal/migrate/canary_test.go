@@ -29,14 +29,6 @@ const (
 	canaryService   = canaryNamespace + "/services/rke-lm-canary"
 )
 
-// proving is a run with the canary check.
-func (w *world) proving(t *testing.T, agent string) migrate.Options {
-	t.Helper()
-	r := w.run(t, agent, logged(t))
-	r.CanaryService = true
-	return r
-}
-
 // swept expects that nothing is left of the check.
 func (w *world) swept(t *testing.T) {
 	t.Helper()
@@ -56,27 +48,25 @@ func (w *world) canaryWrites() string {
 
 func TestTheCanaryServiceGetsAnAddressAndIsDeleted(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
-		r, said := w.proving(t, "one"), ""
-		r.AuditLog = filepath.Join(t.TempDir(), "audit.jsonl")
-		r.OnEvent = func(e migrate.Event) { said += e.Message + "\n" }
-		assert.NilError(t, migrate.Forward(t.Context(), r))
+		log, said := filepath.Join(t.TempDir(), "audit.jsonl"), ""
+		assert.NilError(t, w.does(t, "one", migrate.Forward, proving, auditing(log), hearing(func(e migrate.Event) { said += e.Message + "\n" })))
 		want := "PATCH " + canaryNamespace + ", PATCH " + canaryService + ", DELETE " + canaryService + ", DELETE " + canaryNamespace
-		got := w.canaryWrites()
-		assert.Truef(t, got == want && strings.Contains(said, "the canary Service got the address "+migratetest.Address+" and was deleted"), "%s\n%s", got, said)
+		assert.Equal(t, w.canaryWrites(), want)
+		assert.Contains(t, said, "the canary Service got the address "+migratetest.Address+" and was deleted")
 		w.swept(t)
 		w.finished(t, undisturbed(t))
-		audited(t, r.AuditLog)
+		audited(t, log)
 	})
 }
 
 func TestACanaryServiceWithoutAnAddressFailsAndIsDeleted(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.Balance = false
-		err := migrate.Forward(t.Context(), w.proving(t, "one"))
+		err := w.does(t, "one", migrate.Forward, proving)
 		assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "not complete within 10m0s (--timeout): the canary Service has no load balancer yet"), err)
 		w.swept(t)
 		w.Balance = true
-		assert.NilError(t, migrate.Forward(t.Context(), w.proving(t, "two")))
+		assert.NilError(t, w.does(t, "two", migrate.Forward, proving))
 	})
 }
 
@@ -84,14 +74,13 @@ func TestAnInterruptDeletesTheCanaryService(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.Balance = false
 		ctx, interrupt := context.WithCancel(t.Context())
-		r := w.proving(t, "one")
-		r.OnEvent = func(e migrate.Event) {
+		r := w.run(t, "one", func(e migrate.Event) {
 			if e.Type == migrate.Awaited && strings.Contains(e.Message, "canary Service") {
 				interrupt()
 			}
-		}
-		err := migrate.Forward(ctx, r)
-		assert.True(t, strings.Contains(fmt.Sprint(err), "interrupted"), err)
+		})
+		r.CanaryService = true
+		assert.ErrorContains(t, migrate.Forward(ctx, r), "interrupted")
 		w.swept(t)
 	})
 }
@@ -99,7 +88,7 @@ func TestAnInterruptDeletesTheCanaryService(t *testing.T) {
 func TestANamespaceOfAnotherUserIsNotTouched(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.Put(canaryNamespace, `{"metadata":{"name":"rke-lm-canary"}}`)
-		err := migrate.Forward(t.Context(), w.proving(t, "one"))
+		err := w.does(t, "one", migrate.Forward, proving)
 		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(fmt.Sprint(err), "that rke-lm did not create") && w.canaryWrites() == "" && w.Holds(canaryNamespace), "%v %s", err, w.canaryWrites())
 	})
 }
@@ -111,17 +100,13 @@ func TestAnErrorOfTheCloudControllersSinceTheBeginningFails(t *testing.T) {
 			Source: corev1.EventSource{Component: "service-controller"}, InvolvedObject: corev1.ObjectReference{Kind: "Service", Namespace: "shop", Name: "web"},
 		}
 		w.API.Do(func() { w.API.Events = []corev1.Event{warning} })
-		r := w.proving(t, "one")
-		assert.NilError(t, migrate.Forward(t.Context(), r))
-		r = w.proving(t, "two")
-		r.OnEvent = func(e migrate.Event) {
+		assert.NilError(t, w.does(t, "one", migrate.Forward, proving))
+		err := w.does(t, "two", migrate.Forward, proving, hearing(func(e migrate.Event) {
 			if e.Type == migrate.Written {
 				w.API.Do(func() { warning.UID = "since"; w.API.Events = append(w.API.Events, warning) })
 			}
-		}
-		err := migrate.Forward(t.Context(), r)
-		var u *migrate.Unproven
-		assert.True(t, errors.As(err, &u) && exitcode.Of(err) == exitcode.Failed && strings.Contains(err.Error(), "service-controller on Service shop/web: SyncLoadBalancerFailed: no subnet"), err)
+		}))
+		assert.True(t, errors.As(err, new(*migrate.Unproven)) && exitcode.Of(err) == exitcode.Failed && strings.Contains(err.Error(), "service-controller on Service shop/web: SyncLoadBalancerFailed: no subnet"), err)
 		w.swept(t)
 	})
 }

@@ -27,18 +27,10 @@ import (
 
 func TestAnEditOfAnotherClientStopsTheRunAndTheNextContinues(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
-		r := w.run(t, "one", logged(t))
 		w.Stick(true)
-		r.OnEvent = func(e migrate.Event) {
-			logged(t)(e)
-			if e.Type == migrate.Written && e.Stage == stages.GrantMigrationLease && strings.HasPrefix(e.Message, "patch") {
-				w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) {
-					config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
-					config["profile"] = "cis"
-				})
-			}
-		}
-		err := migrate.Forward(t.Context(), r)
+		err := w.does(t, "one", migrate.Forward, onPatch(stages.GrantMigrationLease, func() {
+			w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) { machineConfig(o)["profile"] = "cis" })
+		}))
 		assert.Must(t, strings.Contains(fmt.Sprint(err), "another user changed the object") && exitcode.Of(err) == exitcode.Refused && strings.Contains(err.Error(), "to continue: again"), err)
 		w.Stick(false)
 		w.Follow()
@@ -78,26 +70,23 @@ func TestARunThatAFaultEndsIsContinuedByTheNext(t *testing.T) {
 	for name, c := range faults {
 		t.Run(name, func(t *testing.T) {
 			onRKE2(t, func(t *testing.T, w *world) {
-				r := w.logged(t, "one")
+				r := w.run(t, "one", logged(t))
 				r.AuditLog = filepath.Join(t.TempDir(), "audit.jsonl")
 				ctx, interrupt := context.WithCancel(t.Context())
 				r.Confirm = func(ctx context.Context, stage string) (bool, error) {
 					if stage != stages.SwitchToExternal {
 						return true, nil
 					}
-					assert.Truef(t, len(w.Cordoned()) == 3, "cordoned: %v", w.Cordoned())
+					assert.Equal(t, len(w.Cordoned()), 3, "cordoned")
 					confirmed := c.fault(w, interrupt)
 					return confirmed, context.Cause(ctx)
 				}
 				err := migrate.Forward(ctx, r)
-				var denied *kube.Denied
-				assert.Mustf(t, exitcode.Of(err) == c.code && (c.cordoned != 3 || errors.As(err, &denied)), "exit code %d: %v", exitcode.Of(err), err)
-				for _, want := range c.wants {
-					assert.Contains(t, err.Error(), want, err)
-				}
+				assert.Mustf(t, exitcode.Of(err) == c.code && (c.cordoned != 3 || errors.As(err, new(*kube.Denied))), "exit code %d: %v", exitcode.Of(err), err)
+				assert.ContainsAll(t, err.Error(), c.wants)
 				audited(t, r.AuditLog)
-				left := w.Cordoned()
-				assert.Truef(t, len(left) == c.cordoned && (c.cordoned >= 3 || w.Rancher.Object(w.Lock) == ""), "cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
+				assert.Equal(t, len(w.Cordoned()), c.cordoned, "cordoned")
+				assert.True(t, c.cordoned >= 3 || w.Rancher.Object(w.Lock) == "", w.Rancher.Object(w.Lock))
 				c.repair(w)
 				w.migrate(t, "two")
 				w.finished(t, undisturbed(t))
@@ -122,12 +111,9 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 				}
 			})
 		}
-		r := w.run(t, "one", logged(t))
-		r.Timeout = time.Hour
 		begun := time.Now()
-		err := migrate.Forward(t.Context(), r)
-		took := time.Since(begun)
-		assert.Truef(t, took <= 5*time.Minute, "it took %s", took)
+		err := w.does(t, "one", migrate.Forward, func(_ *world, o *migrate.Options) { o.Timeout = time.Hour })
+		assert.Truef(t, time.Since(begun) <= 5*time.Minute, "it took %s", time.Since(begun))
 		assert.Must(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "both managers run the cloud controllers, so the run does not wait:"), err)
 		assert.True(t, strings.Contains(err.Error(), "stopped at install-ccm") && len(w.Cordoned()) == 0, err)
 	})
@@ -135,36 +121,19 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 
 func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
-		r := w.run(t, "one", logged(t))
 		var down time.Time
-		w.Rancher.Do(func() {
-			w.Rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
-				if time.Now().Before(down) {
-					f.Status = http.StatusServiceUnavailable
-				}
-				return f
-			}
+		w.Rancher.Fail(ranchertest.Fault{Status: http.StatusServiceUnavailable}, func(*http.Request) bool { return time.Now().Before(down) })
+		goesDown := onPatch("", func() {
+			w.Rancher.Do(func() { down = time.Now().Add(2 * retryTime) }) // longer than a request is retried
 		})
-		r.OnEvent = func(e migrate.Event) {
-			logged(t)(e)
-			if e.Type == migrate.Written && strings.HasPrefix(e.Message, "patch") {
-				w.Rancher.Do(func() { down = time.Now().Add(2 * retryTime) }) // longer than a request is retried
-			}
-		}
-		r.Until = stages.EnableLeaderMigration
-		assert.NilError(t, migrate.Forward(t.Context(), r))
+		assert.NilError(t, w.does(t, "one", migrate.Forward, goesDown, until(stages.EnableLeaderMigration)))
 	})
 }
 
 // fail answers requests below a path with a status, or none again.
 func (w *world) fail(path string, status int) {
-	w.Rancher.Do(func() {
-		w.Rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
-			if path == "" || q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, path) {
-				f.Status = status
-			}
-			return f
-		}
+	w.Rancher.Fail(ranchertest.Fault{Status: status}, func(q *http.Request) bool {
+		return path == "" || q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, path)
 	})
 }
 
@@ -173,10 +142,8 @@ func (w *world) expire(is bool) { w.fail("", map[bool]int{true: http.StatusUnaut
 
 func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
-		name := w.API.Nodes[1].Name
-		w.fail("/nodes/"+name, http.StatusNotFound)
+		w.fail("/nodes/"+w.API.Nodes[1].Name, http.StatusNotFound)
 		assert.NilError(t, w.does(t, "one", migrate.Forward, until(stages.CordonControlPlane)))
-		left := w.Cordoned()
-		assert.Truef(t, len(left) == 0, "cordoned: %v", left)
+		assert.EqualSlices(t, w.Cordoned(), nil, "cordoned")
 	})
 }

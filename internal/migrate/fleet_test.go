@@ -99,8 +99,7 @@ func TestManyClustersAreMigratedInWaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMany(t, "alder", "birch", "cedar", "elm", "fir")
 		s := m.fleet([]string{"fleet-default/cedar"}, 2, waves.Limits{Unavailable: 2}).Run(t.Context())
-		got := states(s)
-		assert.Mustf(t, got == "cedar=done alder=done birch=done elm=done fir=done" && s.ExitCode() == exitcode.Done && !s.Stopped && s.Err == nil, "%s %+v", got, s)
+		assert.Mustf(t, states(s) == "cedar=done alder=done birch=done elm=done fir=done" && s.ExitCode() == exitcode.Done && !s.Stopped && s.Err == nil, "%s %+v", states(s), s)
 		m.Migrated(t, "alder", "birch", "cedar", "elm", "fir")
 		assert.Truef(t, m.Most == 2 && m.order[0] == "cedar", "%d at once, in the order %v", m.Most, m.order)
 		audited(t, m.log)
@@ -114,13 +113,11 @@ func TestARunSaysForHowLongTheCloudControllersHadNoOwner(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.Gap = 17 * time.Second
 		seen := map[string]migrate.Owned{}
-		r := w.run(t, "one", func(e migrate.Event) {
-			logged(t)(e)
+		assert.NilError(t, w.does(t, "one", migrate.Forward, hearing(func(e migrate.Event) {
 			if e.Type == migrate.Watched {
 				seen[e.Stage] = *e.Owners
 			}
-		})
-		assert.NilError(t, migrate.Forward(t.Context(), r))
+		})))
 		// A leader counts until its lease of 15 seconds has expired.
 		last := seen[stages.DisableLeaderMigration]
 		assert.True(t, last.None > 0 && last.None <= 3 && last.Two <= 0 && last.None+last.One+last.Unknown >= 15, last)
@@ -147,8 +144,7 @@ func TestAFailureStopsTheWaveAndTheOthersFinish(t *testing.T) {
 		f := m.fleet(nil, 3, waves.Limits{Unavailable: 2})
 		f.OnChange = m.stuckAt("alder", stages.EnableLeaderMigration)
 		s := f.Run(t.Context())
-		got := states(s)
-		assert.Mustf(t, got == "alder=failed birch=done cedar=done elm=waiting" && s.Stopped && s.ExitCode() == exitcode.Failed, "%s %+v", got, s)
+		assert.Mustf(t, states(s) == "alder=failed birch=done cedar=done elm=waiting" && s.Stopped && s.ExitCode() == exitcode.Failed, "%s %+v", states(s), s)
 		failed := s.Members[0]
 		assert.True(t, failed.Stage == stages.EnableLeaderMigration && failed.Outcome != nil && failed.Outcome.Continue == "again" && strings.Contains(failed.Err.Error(), "not complete within"), failed)
 		m.Migrated(t, "birch")
@@ -168,8 +164,7 @@ func TestFailuresAreToleratedUpToTheirNumber(t *testing.T) {
 		f := m.fleet(nil, 1, waves.Limits{Unavailable: 3, Failures: 1})
 		f.Refused = map[string]error{"fleet-default/birch": exitcode.New(exitcode.Refused, "it is refused")}
 		s := f.Run(t.Context())
-		got := states(s)
-		assert.Truef(t, got == "alder=done birch=failed cedar=done" && !s.Stopped && s.ExitCode() == exitcode.Refused && m.Most == 1, "%s %+v", got, s)
+		assert.Truef(t, states(s) == "alder=done birch=failed cedar=done" && !s.Stopped && s.ExitCode() == exitcode.Refused && m.Most == 1, "%s %+v", states(s), s)
 	})
 }
 
@@ -179,8 +174,7 @@ func TestNothingStartsIfTooManyClustersAreRefused(t *testing.T) {
 		f := m.fleet(nil, 0, waves.Limits{Unavailable: 3})
 		f.Refused = map[string]error{"fleet-default/birch": exitcode.New(exitcode.Refused, "it is refused")}
 		s := f.Run(t.Context())
-		got := states(s)
-		assert.Truef(t, got == "alder=waiting birch=failed" && s.Stopped && len(m.order) == 0, "%s %v", got, m.order)
+		assert.Truef(t, states(s) == "alder=waiting birch=failed" && s.Stopped && len(m.order) == 0, "%s %v", states(s), m.order)
 		m.untouched("alder", "birch")
 	})
 }
@@ -191,8 +185,7 @@ func TestACanaryThatFailsStopsEverything(t *testing.T) {
 		f := m.fleet([]string{"fleet-default/birch"}, 1, waves.Limits{Unavailable: 3, Failures: 5})
 		f.OnChange = m.stuckAt("birch", stages.SwitchToExternal)
 		s := f.Run(t.Context())
-		got := states(s)
-		assert.True(t, got == "birch=failed alder=waiting" && s.Stopped, got)
+		assert.True(t, states(s) == "birch=failed alder=waiting" && s.Stopped, states(s))
 		m.untouched("alder")
 	})
 }
@@ -207,8 +200,8 @@ func TestEachWaveIsConfirmedOnce(t *testing.T) {
 			return w.Name == "wave-1", nil
 		}
 		s := f.Run(t.Context())
-		got := states(s)
-		assert.Truef(t, got == "alder=done birch=done cedar=waiting" && s.Err != nil && s.ExitCode() == exitcode.Failed && slices.Equal(asked, []string{"wave-1", "wave-2"}), "%s %v %v", got, s.Err, asked)
+		assert.Truef(t, states(s) == "alder=done birch=done cedar=waiting" && s.Err != nil && s.ExitCode() == exitcode.Failed, "%s %v", states(s), s.Err)
+		assert.EqualSlices(t, asked, []string{"wave-1", "wave-2"})
 		m.untouched("cedar")
 	})
 }
@@ -225,8 +218,7 @@ func TestAnInterruptEndsTheRunsAndTheNextCommandContinues(t *testing.T) {
 			}
 		}
 		s := f.Run(ctx)
-		got := states(s)
-		assert.Mustf(t, got == "alder=failed birch=failed cedar=waiting" && s.ExitCode() == exitcode.Failed, "%s %+v", got, s)
+		assert.Mustf(t, states(s) == "alder=failed birch=failed cedar=waiting" && s.ExitCode() == exitcode.Failed, "%s %+v", states(s), s)
 		for _, one := range s.Members[:2] {
 			end := (*migrate.End)(nil)
 			assert.True(t, errors.As(one.Err, &end) && strings.Contains(one.Err.Error(), "interrupted"), one.Err)

@@ -51,9 +51,7 @@ func TestTheRecordOfSomeoneElsesHelmStopsTheRun(t *testing.T) {
 				lock(w)
 				err := w.toChart(t, "one")
 				assert.Truef(t, exitcode.Of(err) == exitcode.Refused && w.HasRecord("v2") && !w.HelmRan(), "%s, %s: exit code %d, left: %t, helm ran: %t, %v", status, name, exitcode.Of(err), w.HasRecord("v2"), w.HelmRan(), err)
-				for _, want := range []string{"kube-system/aws-cloud-controller-manager is " + status + " since 2025-03-11 09:58:07 UTC", "helm -n kube-system history aws-cloud-controller-manager", "stopped at install-ccm", "to continue"} {
-					assert.Contains(t, fmt.Sprint(err), want, err)
-				}
+				assert.ContainsAll(t, fmt.Sprint(err), []string{"kube-system/aws-cloud-controller-manager is " + status + " since 2025-03-11 09:58:07 UTC", "helm -n kube-system history aws-cloud-controller-manager", "stopped at install-ccm", "to continue"})
 			}
 		}
 	})
@@ -77,9 +75,8 @@ func TestAHelmThatLeftItsRecordIsResumed(t *testing.T) {
 		lease := w.Rancher.Object(w.Lock)
 		assert.Truef(t, strings.Contains(lease, "aws-cloud-controller-manager.v1") && !strings.Contains(lease, "one/"), "the lock is held, or does not say which record was left: %s", lease)
 		t.Setenv("PATH", path)
-		if err := w.toChart(t, "two"); err != nil || w.HasRecord("v1") || w.Rancher.Object(w.Lock) != "" {
-			t.Errorf("left: %t, lock %s, %v", w.HasRecord("v1"), w.Rancher.Object(w.Lock), err)
-		}
+		assert.NilError(t, w.toChart(t, "two"))
+		assert.Truef(t, !w.HasRecord("v1") && w.Rancher.Object(w.Lock) == "", "left: %t, lock %s", w.HasRecord("v1"), w.Rancher.Object(w.Lock))
 	})
 }
 

@@ -31,12 +31,10 @@ func past126(t *testing.T, change func(*corev1.Node)) *world {
 	})}
 }
 
-// late is a run over it with the usual choices.
-func (w *world) late(t *testing.T, agent string) migrate.Options {
+// late migrates it with the usual choices.
+func (w *world) late(t *testing.T, agent string, with ...choices) error {
 	t.Helper()
-	r := w.run(t, agent, logged(t))
-	r.Planner.Target = transform.Target{}
-	return r
+	return w.does(t, agent, migrate.Forward, append([]choices{targeting(transform.Target{})}, with...)...)
 }
 
 func TestANodeThatNeedsItsMachineStopsTheRun(t *testing.T) {
@@ -62,12 +60,9 @@ func TestANodeThatNeedsItsMachineStopsTheRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := past126(t, c.change)
-				err := migrate.Forward(t.Context(), w.late(t, "one"))
+				err := past126(t, c.change).late(t, "one")
 				assert.Mustf(t, err != nil && exitcode.Of(err) == c.code, "exit code %d: %v", exitcode.Of(err), err)
-				for _, want := range c.says {
-					assert.Truef(t, strings.Contains(err.Error(), want), "%q is missing in %v", want, err)
-				}
+				assert.ContainsAll(t, fmt.Sprint(err), c.says)
 			})
 		})
 	}
@@ -82,20 +77,18 @@ func TestTheRunContinuesAfterTheMachineRegisteredAgain(t *testing.T) {
 			n.Spec.ProviderID = "rke2://" + n.Name
 			before = *n
 		})
-		if err := migrate.Forward(t.Context(), w.late(t, "one")); err == nil {
-			t.Fatal("a Node of the stub is enough")
-		}
+		assert.Must(t, w.late(t, "one") != nil, "a Node of the stub is enough")
 		w.API.Do(func() {
 			fresh := migratetest.Registered(len(w.API.Nodes) - 1)
 			fresh.Name, fresh.UID, fresh.Status.Addresses = before.Name, "another", before.Status.Addresses
 			w.API.Nodes[len(w.API.Nodes)-1] = fresh
 		})
 		w.Notice()
-		err := migrate.Forward(t.Context(), w.late(t, "two"))
+		err := w.late(t, "two")
 		const want = `kubectl -n fleet-default patch Amazonec2Machine.v1.rke-machine.cattle.io/orchard-servers-3 --type=merge -p '{"spec":{"providerID":"aws:///`
 		assert.Must(t, err != nil && exitcode.Of(err) == exitcode.Failed && strings.Contains(err.Error(), want), err)
 		w.Relink()
-		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "three")))
+		assert.NilError(t, w.late(t, "three"))
 	})
 }
 
@@ -107,9 +100,7 @@ func TestTheRestartCommandGetsTheMachine(t *testing.T) {
 	t.Setenv("ASKED", at)
 	m := transition.KubeletRestart{Node: "ip-10-0-1-5", Address: "10.0.1.5", Command: "systemctl restart rke2-agent"}
 	assert.NilError(t, migrate.RestartCommand(`printf '%s|%s|%s' "$NODE" "$ADDRESS" "$COMMAND" > "$ASKED"`).Restart(t.Context(), m))
-	if text, err := os.ReadFile(at); err != nil || string(text) != "ip-10-0-1-5|10.0.1.5|systemctl restart rke2-agent" {
-		t.Errorf("%s, %v", text, err)
-	}
+	assert.Equal(t, string(assert.Value(os.ReadFile(at))(t)), "ip-10-0-1-5|10.0.1.5|systemctl restart rke2-agent")
 	err := migrate.RestartCommand(`echo "no route to $ADDRESS"; echo AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY1; exit 255`).Restart(t.Context(), m)
 	text := fmt.Sprint(err)
 	assert.True(t, strings.Contains(text, "--restart-command for the node ip-10-0-1-5: exit status 255: no route to 10.0.1.5") && !strings.Contains(text, "wJalr"), err)

@@ -53,7 +53,7 @@ var runs = map[string]struct {
 	"migrate RKE1 without leader migration":   {rke1World, migrate.Forward, alone1, true, []string{`"external-aws"`}},
 	"roll RKE1 back without leader migration": {after(rke1World, alone1), migrate.Backward, alone1, true, []string{`"name":"aws"`, "uninstall", "", "external-aws"}},
 	"migrate past 1.26, with a registration":  {stubbed, migrate.Forward, restarting, false, []string{"chart: aws-cloud-controller-manager"}},
-	"migrate past 1.26, and from minor to minor": {late126, migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target = transform.Target{Version: "v1.33.3+rke2r1"} }, false, []string{
+	"migrate past 1.26, and from minor to minor": {late126, migrate.Forward, targeting(transform.Target{Version: "v1.33.3+rke2r1"}), false, []string{
 		"chart: aws-cloud-controller-manager", `"cloud-provider-name":"aws"`, "cloud-provider=external", `"kubernetesVersion":"v1.33.3+rke2r1"`, "tag: v1.33.4",
 		" upgrade-kubernetes upgrade-ccm upgrade-kubernetes upgrade-ccm", "", "enable-leader-migration=",
 	}},
@@ -218,6 +218,11 @@ func (w *world) start(t *testing.T, r migrate.Options, work work) <-chan error {
 	return ended
 }
 
+// loseLock gives the lock of a run to another one.
+func (w *world) loseLock() {
+	w.Rancher.Edit(w.Lock, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
+}
+
 func TestOfTwoRunsOneIsRefused(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		held, done := make(chan struct{}), make(chan struct{})
@@ -233,8 +238,7 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 		}
 		ended := w.start(t, first, migrate.Forward)
 		<-held
-		second := w.run(t, "two", logged(t))
-		err := migrate.Forward(t.Context(), second)
+		err := w.does(t, "two", migrate.Forward)
 		var by *migrate.Locked
 		assert.True(t, errors.As(err, &by) && exitcode.Of(err) == exitcode.Refused && strings.Contains(by.Holder, "one/"), err)
 		close(done)
@@ -245,17 +249,11 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 
 func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
-		r := w.run(t, "one", logged(t))
-		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			if stage == stages.InstallCCM {
-				w.Rancher.Edit(w.Lock, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
-				w.Forget()
-			}
-			return true, nil
-		}
-		err := migrate.Forward(t.Context(), r)
-		var by *migrate.Locked
-		assert.Truef(t, errors.As(err, &by) && exitcode.Of(err) == exitcode.Refused && len(w.Writes()) == 0 && strings.Contains(w.Rancher.Object(w.Lock), "another/1/x"), "%v %v %s", err, w.Writes(), w.Rancher.Object(w.Lock))
+		err := w.does(t, "one", migrate.Forward, confirming(stages.InstallCCM, func() {
+			w.loseLock()
+			w.Forget()
+		}))
+		assert.Truef(t, errors.As(err, new(*migrate.Locked)) && exitcode.Of(err) == exitcode.Refused && len(w.Writes()) == 0 && strings.Contains(w.Rancher.Object(w.Lock), "another/1/x"), "%v %v %s", err, w.Writes(), w.Rancher.Object(w.Lock))
 	})
 }
 
@@ -266,7 +264,7 @@ func TestARunThatLosesItsLockInTheMiddleOfARequestReportsIt(t *testing.T) {
 			if stage != stages.InstallCCM {
 				return true, nil
 			}
-			w.Rancher.Edit(w.Lock, func(o map[string]any) { o["spec"].(map[string]any)["holderIdentity"] = "another/1/x" })
+			w.loseLock()
 			<-ctx.Done()
 			return false, &kube.Unreached{What: "list nodes", Err: ctx.Err()}
 		}

@@ -42,9 +42,9 @@ func TestALivingHolderIsNotTakenForDeadAfterASlowAnswer(t *testing.T) {
 			fmt.Fprintf(w, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"rke-lm-orchard","namespace":"fleet-default","resourceVersion":%q},`+
 				`"spec":{"holderIdentity":"another","leaseDurationSeconds":15}}`, version)
 		}))
-		l := newLock(client(t, server.URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
+		l := lockAt(t, server.URL, "me")
 		var held *Locked
-		err := l.acquire(t.Context(), func(string) {})
+		err := l.acquire(t.Context(), quiet)
 		assert.True(t, errors.As(err, &held) && held.Holder == "another", err)
 	})
 }
@@ -53,8 +53,8 @@ func TestALivingHolderIsNotTakenForDeadAfterASlowAnswer(t *testing.T) {
 func TestWhoWaitsForARenewalCanBeInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &oneLease{}
-		l := newLock(client(t, memnet.Serve(t, s).URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
-		assert.NilError(t, l.acquire(t.Context(), func(string) {}))
+		l := lockAt(t, memnet.Serve(t, s).URL, "me")
+		assert.NilError(t, l.acquire(t.Context(), quiet))
 		s.set(func() { s.late = true })
 		ctx, interrupt := context.WithCancel(t.Context())
 		l.renew(ctx, func(err error) { t.Error(err) })
@@ -136,20 +136,17 @@ func TestALockIsReleasedWhenARenewalWasInProgress(t *testing.T) {
 	for _, helm := range []string{"", "kube-system/sh.helm.release.v1.aws-cloud-controller-manager.v2"} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &oneLease{}
-			l := newLock(client(t, memnet.Serve(t, s).URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
-			assert.NilError(t, l.acquire(t.Context(), func(string) {}))
+			l := lockAt(t, memnet.Serve(t, s).URL, "me")
+			assert.NilError(t, l.acquire(t.Context(), quiet))
 			l.helm = helm
 			l.renew(t.Context(), func(err error) { t.Error(err) })
 			s.set(func() { s.late = true })
 			time.Sleep(lockTime/5 + time.Second) // it renews
 			s.set(func() { s.late = false })
 			assert.NilError(t, l.release(t.Context()))
-			switch spec, _ := s.lease["spec"].(map[string]any); {
-			case helm == "" && s.lease != nil:
-				t.Errorf("the lock was not released: %v", s.lease)
-			case helm != "" && (s.lease == nil || spec["holderIdentity"] != ""):
-				t.Errorf("the lock of a helm that may still run is held, or gone: %v", s.lease)
-			}
+			spec, _ := s.lease["spec"].(map[string]any)
+			assert.Truef(t, (s.lease == nil) == (helm == ""), "the lock was not released, or that of a helm that may still run is gone: %v", s.lease)
+			assert.Truef(t, s.lease == nil || spec["holderIdentity"] == "", "the lock of a helm that may still run is held: %v", s.lease)
 		})
 	}
 }
@@ -158,10 +155,10 @@ func TestALockIsReleasedWhenARenewalWasInProgress(t *testing.T) {
 func TestAnInterruptedRunLeavesNoLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &oneLease{late: true}
-		l := newLock(client(t, memnet.Serve(t, s).URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
+		l := lockAt(t, memnet.Serve(t, s).URL, "me")
 		ctx, interrupt := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, interrupt)
-		err := l.acquire(ctx, func(string) {})
+		err := l.acquire(ctx, quiet)
 		assert.True(t, errors.Is(err, context.Canceled), err)
 		assert.Truef(t, s.lease == nil, "the lock was left: %v", s.lease)
 	})
@@ -172,11 +169,11 @@ func TestAnInterruptedRunDoesNotDeleteTheLockOfARunThatDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &oneLease{}
 		address := memnet.Serve(t, s).URL
-		assert.NilError(t, newLock(client(t, address), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "another").acquire(t.Context(), func(string) {}))
+		assert.NilError(t, lockAt(t, address, "another").acquire(t.Context(), quiet))
 		s.set(func() { s.late, s.lost = true, true })
 		ctx, interrupt := context.WithCancel(t.Context())
 		time.AfterFunc(lockTime+10*time.Second, interrupt)
-		err := newLock(client(t, address), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me").acquire(ctx, func(string) {})
+		err := lockAt(t, address, "me").acquire(ctx, quiet)
 		assert.True(t, errors.Is(err, context.Canceled), err)
 		assert.True(t, s.lease != nil, "the lock of the run that died was deleted")
 	})
@@ -186,21 +183,23 @@ func TestAnInterruptedRunDoesNotDeleteTheLockOfARunThatDied(t *testing.T) {
 func TestTheLockOfAnotherRunIsNotReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &oneLease{}
-		l := newLock(client(t, memnet.Serve(t, s).URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
-		assert.NilError(t, l.acquire(t.Context(), func(string) {}))
-		other := newLock(l.client, rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "another")
-		if err := other.acquire(t.Context(), func(string) {}); err != nil { // the first one is not renewed
-			t.Fatal(err)
-		}
-		err := l.release(t.Context())
-		assert.Truef(t, err == nil && s.lease["spec"].(map[string]any)["holderIdentity"] == "another", "%v: %v", err, s.lease)
+		address := memnet.Serve(t, s).URL
+		l := lockAt(t, address, "me")
+		assert.NilError(t, l.acquire(t.Context(), quiet))
+		assert.NilError(t, lockAt(t, address, "another").acquire(t.Context(), quiet)) // the first one is not renewed
+		assert.NilError(t, l.release(t.Context()))
+		assert.Truef(t, s.lease["spec"].(map[string]any)["holderIdentity"] == "another", "%v", s.lease)
 		var held *Locked
-		err = l.confirm(t.Context())
+		err := l.confirm(t.Context())
 		assert.True(t, errors.As(err, &held) && held.Holder == "another", err)
 	})
 }
 
-func client(t *testing.T, url string) *kube.Client {
+// lockAt is the lock of a run over one cluster.
+func lockAt(t *testing.T, url, holder string) *lock {
 	t.Helper()
-	return assert.Value(kube.Connect(kube.Connection{Rancher: url, Token: "a-token-for-tests", Insecure: true, RetryFor: time.Minute, Dial: memnet.Dial}))(t)
+	c := assert.Value(kube.Connect(kube.Connection{Rancher: url, Token: "a-token-for-tests", Insecure: true, RetryFor: time.Minute, Dial: memnet.Dial}))(t)
+	return newLock(c, rancher.Object{Namespace: "fleet-default", Name: "orchard"}, holder)
 }
+
+func quiet(string) {}

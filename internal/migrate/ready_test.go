@@ -4,7 +4,6 @@
 package migrate_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -34,16 +33,9 @@ func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 					want = w.Spec(t)
 					w.migrate(t, "before")
 				}
-				r := w.run(t, "one", nil)
-				r.Confirm = func(_ context.Context, stage string) (bool, error) {
-					if stage == stages.SwitchToExternal {
-						w.ready(1, corev1.ConditionFalse)
-					}
-					return true, nil
-				}
-				onEvent, waited := held(t, w, 1)
-				r.OnEvent = onEvent
-				assert.NilError(t, work(t.Context(), r))
+				released, waited := held(t, w, 1)
+				leaves := confirming(stages.SwitchToExternal, func() { w.ready(1, corev1.ConditionFalse) })
+				assert.NilError(t, w.does(t, "one", work, leaves, hearing(released)))
 				assert.True(t, waited.Load(), "the run did not wait for the control plane")
 				w.finished(t, want)
 			})
@@ -57,16 +49,13 @@ func held(t *testing.T, w *world, node int) (func(migrate.Event), *atomic.Bool) 
 	var waited atomic.Bool
 	before, reported := 0, false
 	return func(e migrate.Event) {
-		logged(t)(e)
 		reported = reported || len(e.Findings) > 0 && strings.Contains(e.Findings[0].Fix, "--accept node-not-ready")
 		switch {
 		case e.Type == migrate.Staged:
 			before = w.Patches()
 		case e.Type == migrate.Awaited && strings.Contains(e.Message, "the control plane is NotReady") && waited.CompareAndSwap(false, true):
-			now := w.Patches()
-			assert.Truef(t, now == before, "%d patches while it waits", now-before)
-			isRollback := strings.Contains(t.Name(), "rollback")
-			assert.True(t, !isRollback || reported, "the message does not state how to roll back without the node")
+			assert.Equal(t, w.Patches(), before, "patches while it waits")
+			assert.True(t, !strings.Contains(t.Name(), "rollback") || reported, "the message does not state how to roll back without the node")
 			w.ready(node, corev1.ConditionTrue)
 		}
 	}, &waited
@@ -74,19 +63,14 @@ func held(t *testing.T, w *world, node int) (func(migrate.Event), *atomic.Bool) 
 
 func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
-		r := w.run(t, "one", nil)
 		waited := false
-		r.OnEvent = func(e migrate.Event) {
-			logged(t)(e)
-			switch {
-			case e.Type == migrate.Written && e.Stage == stages.SwitchToExternal && strings.HasPrefix(e.Message, "patch"):
-				w.ready(2, corev1.ConditionUnknown)
-			case e.Type == migrate.Awaited && e.Stage == stages.SwitchToExternal && strings.Contains(e.Message, "is NotReady: its kubelet stopped reporting its status"):
+		leaves := onPatch(stages.SwitchToExternal, func() { w.ready(2, corev1.ConditionUnknown) })
+		err := w.does(t, "one", migrate.Forward, leaves, hearing(func(e migrate.Event) {
+			if e.Type == migrate.Awaited && e.Stage == stages.SwitchToExternal && strings.Contains(e.Message, "is NotReady: its kubelet stopped reporting its status") {
 				waited = true
 				w.ready(2, corev1.ConditionTrue)
 			}
-		}
-		err := migrate.Forward(t.Context(), r)
+		}))
 		assert.Mustf(t, err == nil && waited, "waited: %t, %v", waited, err)
 		w.finished(t, undisturbed(t))
 	})
@@ -94,16 +78,11 @@ func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
 
 func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
-		r := w.run(t, "one", logged(t))
 		before := 0
-		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			if stage == stages.SwitchToExternal {
-				w.ready(0, corev1.ConditionFalse)
-				before = w.Patches()
-			}
-			return true, nil
-		}
-		err := migrate.Forward(t.Context(), r)
+		err := w.does(t, "one", migrate.Forward, confirming(stages.SwitchToExternal, func() {
+			w.ready(0, corev1.ConditionFalse)
+			before = w.Patches()
+		}))
 		assert.Mustf(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") && strings.Contains(fmt.Sprint(err), "the control plane is NotReady"), "%d %v", exitcode.Of(err), err)
 		assert.Truef(t, w.Patches() == before && len(w.Cordoned()) == 0, "the stage was begun: %v, cordoned %v", w.Writes(), w.Cordoned())
 		assert.NilError(t, w.does(t, "two", migrate.Forward, accepting("node-not-ready")))

@@ -31,19 +31,16 @@ func stubbed(t *testing.T) *world {
 	return w
 }
 
-// restarting is a run that can restart the last machine.
-func (w *world) restarting(t *testing.T, agent string) migrate.Options {
-	t.Helper()
-	o := w.late(t, agent)
-	o.Restart = w.restart
-	return o
-}
-
 // restart restarts the last machine, which registers again.
 func (w *world) restart(_ context.Context, m transition.KubeletRestart) error {
 	w.asked = append(w.asked, m)
 	w.Register(m.Node, m.Address)
 	return nil
+}
+
+// unreachable is a machine that cannot be restarted.
+func unreachable(_ *world, o *migrate.Options) {
+	o.Restart = func(context.Context, transition.KubeletRestart) error { return errors.New("no route to the machine") }
 }
 
 // lastNode is the Node of the last machine.
@@ -56,9 +53,9 @@ func TestANodeOfTheStubIsDrainedDeletedAndRegistersAgain(t *testing.T) {
 	on(t, stubbed, func(t *testing.T, w *world) {
 		w.Budget(2)
 		name := w.lastNode().Name
-		assert.NilError(t, migrate.Forward(t.Context(), w.restarting(t, "one")))
+		assert.NilError(t, w.does(t, "one", migrate.Forward, restarting))
 		want := transition.KubeletRestart{Node: name, Address: "10.0.0.4", Command: "systemctl restart rke2-agent"}
-		assert.Truef(t, len(w.asked) == 1 && w.asked[0] == want, "restarted: %+v", w.asked)
+		assert.EqualSlices(t, w.asked, []transition.KubeletRestart{want}, "restarted")
 		n := w.lastNode()
 		assert.Truef(t, n.Name == name && strings.HasPrefix(n.Spec.ProviderID, "aws:///") && !n.Spec.Unschedulable, "%s has %q, cordoned: %v", n.Name, n.Spec.ProviderID, n.Spec.Unschedulable)
 		w.API.Do(func() {
@@ -69,7 +66,7 @@ func TestANodeOfTheStubIsDrainedDeletedAndRegistersAgain(t *testing.T) {
 		for _, write := range []string{"/api/v1/nodes/" + name, "/pods/web-1/eviction", "/amazonec2machines/orchard-servers-3"} {
 			assert.Truef(t, w.Has(write), "%s is missing in %v", write, w.Writes())
 		}
-		err := migrate.Forward(t.Context(), w.restarting(t, "two"))
+		err := w.does(t, "two", migrate.Forward, restarting)
 		assert.Truef(t, err == nil && len(w.asked) == 1, "a second run restarts %d machines: %v", len(w.asked), err)
 	})
 }
@@ -88,7 +85,7 @@ func TestANodeThatRegistersAtOnceIsNoNodeThatCannotBeDeleted(t *testing.T) {
 				}
 			})
 		}
-		err := migrate.Forward(t.Context(), w.restarting(t, "one"))
+		err := w.does(t, "one", migrate.Forward, restarting)
 		assert.Must(t, err == nil && lost, lost, err)
 		n := w.lastNode()
 		assert.Truef(t, strings.HasPrefix(n.Spec.ProviderID, "aws:///") && n.UID == "another", "%s has %q", n.Name, n.Spec.ProviderID)
@@ -97,16 +94,14 @@ func TestANodeThatRegistersAtOnceIsNoNodeThatCannotBeDeleted(t *testing.T) {
 
 func TestARegistrationStops(t *testing.T) {
 	for name, c := range map[string]struct {
-		prepare func(*world, *migrate.Options)
+		prepare choices
 		want    string
 	}{
 		"at a pod that nothing makes again": {
 			func(w *world, _ *migrate.Options) { w.Run("alone", "") }, "no controller makes the pod default/alone again",
 		},
 		"where the command fails": {
-			func(_ *world, o *migrate.Options) {
-				o.Restart = func(context.Context, transition.KubeletRestart) error { return errors.New("no route to the machine") }
-			}, "no route to the machine",
+			unreachable, "no route to the machine",
 		},
 		"where the machine does not come back": {
 			func(_ *world, o *migrate.Options) {
@@ -124,12 +119,9 @@ func TestARegistrationStops(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			on(t, stubbed, func(t *testing.T, w *world) {
-				o := w.restarting(t, "one")
-				c.prepare(w, &o)
-				err := migrate.Forward(t.Context(), o)
+				err := w.does(t, "one", migrate.Forward, restarting, c.prepare)
 				assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), c.want), err)
-				names := w.Cordoned()
-				assert.Truef(t, len(names) == 0, "still cordoned: %v", names)
+				assert.EqualSlices(t, w.Cordoned(), nil, "still cordoned")
 			})
 		})
 	}
@@ -138,29 +130,24 @@ func TestARegistrationStops(t *testing.T) {
 // A pool with unhealthyNodeTimeout replaces the machine as soon as its Node is deleted.
 func TestAMachineThatIsReplacedDoesNotRegisterAgain(t *testing.T) {
 	on(t, stubbed, func(t *testing.T, w *world) {
-		o := w.restarting(t, "one")
-		o.Restart = func(_ context.Context, m transition.KubeletRestart) error {
-			w.asked = append(w.asked, m)
-			w.Replace()
-			return nil
-		}
-		err := migrate.Forward(t.Context(), o)
+		err := w.does(t, "one", migrate.Forward, restarting, func(_ *world, o *migrate.Options) {
+			o.Restart = func(_ context.Context, m transition.KubeletRestart) error {
+				w.asked = append(w.asked, m)
+				w.Replace()
+				return nil
+			}
+		})
 		assert.Truef(t, err == nil && len(w.asked) == 1, "%v, restarted: %v", err, w.asked)
 	})
 }
 
 func TestADeletedNodeIsNotForgotten(t *testing.T) {
 	on(t, stubbed, func(t *testing.T, w *world) {
-		o := w.restarting(t, "one")
-		o.Restart = func(context.Context, transition.KubeletRestart) error { return errors.New("no route to the machine") }
-		if err := migrate.Forward(t.Context(), o); err == nil {
-			t.Fatal("the machine restarted")
-		}
-		err := migrate.Forward(t.Context(), w.late(t, "two"))
+		assert.Must(t, w.does(t, "one", migrate.Forward, restarting, unreachable) != nil, "the machine restarted")
+		err := w.late(t, "two")
 		assert.Truef(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "was deleted, and its machine has not registered it again") && strings.Contains(fmt.Sprint(err), "systemctl restart rke2-agent"), "without the command: %v", err)
-		if err := migrate.Forward(t.Context(), w.restarting(t, "three")); err != nil || len(w.asked) != 1 {
-			t.Errorf("%v, restarted: %v", err, w.asked)
-		}
+		assert.NilError(t, w.does(t, "three", migrate.Forward, restarting))
+		assert.Equal(t, len(w.asked), 1, "restarted")
 	})
 }
 
@@ -169,7 +156,6 @@ func TestTwoControlPlanesAreNeverDownAtOnce(t *testing.T) {
 		return observed.Node{Name: name, Labels: map[string]string{"node-role.kubernetes.io/control-plane": "true"}, Ready: &observed.Condition{Status: ready}}
 	}
 	nodes := []observed.Node{plane("a", "True"), plane("b", "False"), plane("c", "True")}
-	other := transition.Others(nodes, nodes[0])
-	assert.Truef(t, other == "b", "a restarts although %q is all that waits", other)
+	assert.Equal(t, transition.Others(nodes, nodes[0]), "b", "a waits for")
 	assert.Equal(t, transition.Others(nodes, nodes[1]), "", "b waits for")
 }

@@ -28,12 +28,10 @@ func TestARunThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) {
 	onRKE1(t, func(t *testing.T, w *world) {
 		w.PutRelease(t, mirrored)
 		w.Forget()
-		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
+		err := w.does(t, "one", migrate.Forward)
 		assert.Mustf(t, exitcode.Of(err) == exitcode.Refused && migrate.NeedsValues(err) && len(w.Writes()) == 0 && !w.HelmRan(), "exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
 		text := fmt.Sprint(err)
-		for _, want := range []string{mirroredKeys, "--ccm-values values.yaml", "helm get values aws-cloud-controller-manager --namespace kube-system --output yaml > values.yaml"} {
-			assert.Contains(t, text, want)
-		}
+		assert.ContainsAll(t, text, []string{mirroredKeys, "--ccm-values values.yaml", "helm get values aws-cloud-controller-manager --namespace kube-system --output yaml > values.yaml"})
 		for _, value := range []string{"mirror.example", "s3cr3t", "64Mi"} {
 			assert.Truef(t, !strings.Contains(text, value), "%s\nshows the value %s", text, value)
 		}
@@ -55,31 +53,27 @@ func TestValuesOfTheReleaseThatTheFileLacksAreReported(t *testing.T) {
 		w.PutRelease(t, mirrored)
 		values := assert.Value(yamledit.ParseString("values.yaml", strings.Replace(mirrored, `"resources":{"limits":{"memory":"64Mi"}},`, "", 1)))(t)
 		var notes []string
-		r := w.run(t, "one", func(e migrate.Event) {
+		noting := hearing(func(e migrate.Event) {
 			for _, f := range e.Findings {
 				notes = append(notes, f.Message)
 			}
 		})
-		r.Planner.Target.Values, r.Planner.Target.CanonicalForm = values, true
-		assert.NilError(t, migrate.Forward(t.Context(), r))
+		assert.NilError(t, w.does(t, "one", migrate.Forward, noting, canonical, func(_ *world, o *migrate.Options) { o.Planner.Target.Values = values }))
 		text := strings.Join(notes, "\n")
 		assert.True(t, strings.Count(text, "has values that values.yaml does not have or changes") == 1 && strings.Contains(text, ": resources.limits.memory") && !strings.Contains(text, "image.repository"), text)
-		if text, err := os.ReadFile(w.Helm); err != nil || !strings.Contains(string(text), "mirror.example/ccm") || strings.Contains(string(text), "64Mi") {
-			t.Errorf("%v %s", err, text)
-		}
+		text = string(assert.Value(os.ReadFile(w.Helm))(t))
+		assert.True(t, strings.Contains(text, "mirror.example/ccm") && !strings.Contains(text, "64Mi"), text)
 	})
 }
 
 // Another user sets a value while the run is in progress.
 func TestAValueThatIsSetDuringTheRunStopsItBeforeHelm(t *testing.T) {
 	onRKE1(t, func(t *testing.T, w *world) {
-		r := w.run(t, "one", func(e migrate.Event) {
+		err := w.does(t, "one", migrate.Forward, hearing(func(e migrate.Event) {
 			if e.Type == migrate.Staged && e.Stage == stages.DisableLeaderMigration {
-				values := w.Values(t)
-				w.PutRelease(t, values+"podAnnotations: {team: platform}\n")
+				w.PutRelease(t, w.Values(t)+"podAnnotations: {team: platform}\n")
 			}
-		})
-		err := migrate.Forward(t.Context(), r)
+		}))
 		assert.Mustf(t, exitcode.Of(err) == exitcode.Found && !migrate.NeedsValues(err) && strings.Contains(fmt.Sprint(err), "podAnnotations.team") && !strings.Contains(fmt.Sprint(err), "platform"), "exit code %d, %v", exitcode.Of(err), err)
 		values := w.Values(t)
 		assert.True(t, strings.Contains(values, "team: platform") && strings.Contains(values, "enable-leader-migration"), values)
@@ -109,8 +103,7 @@ func TestTheValuesAreThoseOfTheNewestFinishedRecord(t *testing.T) {
 					o.Confirm = func(_ context.Context, stage string) (bool, error) { return false, nil }
 				})
 				assert.True(t, err != nil && !migrate.NeedsValues(err), err)
-				reads := w.ReadValues()
-				assert.Truef(t, reads == c.want, "%q, and not %q", reads, c.want)
+				assert.Equal(t, w.ReadValues(), c.want)
 			})
 		})
 	}

@@ -5,6 +5,7 @@ package migrate_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -63,12 +64,7 @@ func (l *resumable) later(wait time.Duration, change func(*waves.Policy)) {
 
 // waited reports whether a start waited for a reason.
 func (l *resumable) waited(why waves.Reason) bool {
-	for _, w := range l.turns {
-		if w.Wait != nil && w.Wait.Reason == why {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.turns, func(turn waves.Turn) bool { return turn.Wait != nil && turn.Wait.Reason == why })
 }
 
 func TestWavesSoakBeforeTheNextOneStarts(t *testing.T) {
@@ -82,8 +78,7 @@ func TestWavesSoakBeforeTheNextOneStarts(t *testing.T) {
 			}
 		}
 		s := l.fleet.Run(t.Context())
-		got := states(s)
-		assert.Truef(t, got == "alder=done birch=done" && l.waited(waves.Soaking) && started["fleet-default/birch"].Sub(s.Members[0].Since) == 5*time.Hour, "%s %v", got, started)
+		assert.Truef(t, states(s) == "alder=done birch=done" && l.waited(waves.Soaking) && started["fleet-default/birch"].Sub(s.Members[0].Since) == 5*time.Hour, "%s %v", states(s), started)
 	})
 }
 
@@ -102,8 +97,7 @@ func TestAStageThatIsNotApprovedHoldsTheClusterAndLeavesNoLock(t *testing.T) {
 			})
 		}
 		s := l.fleet.Run(t.Context())
-		got := states(s)
-		assert.Truef(t, got == "alder=done" && l.waited(waves.ApprovalRequired), "%s %+v", got, s)
+		assert.Truef(t, states(s) == "alder=done" && l.waited(waves.ApprovalRequired), "%s %+v", states(s), s)
 		l.Migrated(t, "alder")
 	})
 }
@@ -118,8 +112,7 @@ func TestAnInterruptLeavesTheStatesFromWhichTheNextProcessContinues(t *testing.T
 			}
 		}
 		s := l.fleet.Run(ctx)
-		got := states(s)
-		assert.Must(t, got == "alder=running birch=waiting", got)
+		assert.Must(t, states(s) == "alder=running birch=waiting", states(s))
 		w := (&world{World: l.Worlds["alder"]})
 		assert.Truef(t, len(w.Cordoned()) == 0 && l.Rancher.Object(w.Lock) == "", "cordoned %v, lock %s", w.Cordoned(), l.Rancher.Object(w.Lock))
 		next := newResumable(t)
@@ -127,8 +120,7 @@ func TestAnInterruptLeavesTheStatesFromWhichTheNextProcessContinues(t *testing.T
 		next.policy.Pause = true // what has begun is continued, up to its next stage
 		go next.later(24*time.Hour, func(p *waves.Policy) { p.Pause = false })
 		s = next.fleet.Run(t.Context())
-		got = states(s)
-		assert.True(t, got == "alder=done birch=done" && next.waited(waves.Paused), got)
+		assert.True(t, states(s) == "alder=done birch=done" && next.waited(waves.Paused), states(s))
 		l.Migrated(t, "alder", "birch")
 	})
 }
@@ -146,10 +138,8 @@ func TestAClusterThatFailsIsRolledBackIfAskedTo(t *testing.T) {
 		}
 		s := l.fleet.Run(t.Context())
 		one := s.Members[0]
-		got := states(s)
-		assert.Mustf(t, got == "alder=failed birch=done" && one.RolledBack && one.Err != nil && strings.Contains(one.Err.Error(), "not complete within"), "%s %+v", got, one)
-		after := l.Worlds["alder"].Spec(t)
-		assert.Truef(t, after == before, "%s\nand not\n%s", after, before)
+		assert.Mustf(t, states(s) == "alder=failed birch=done" && one.RolledBack && one.Err != nil && strings.Contains(one.Err.Error(), "not complete within"), "%s %+v", states(s), one)
+		assert.Equal(t, l.Worlds["alder"].Spec(t), before)
 		l.Migrated(t, "birch")
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -51,19 +50,19 @@ func zipped(printed string) string {
 
 const refusedPull = "pulling rke2-runtime, registry password: Sommer-im-Hafen-2021\nno space left on device\n"
 
-// failing is a world in which a machine fails at the plan of the first stage that
-// changes it.
-func failing(t *testing.T, most string) *world {
-	w := rke2World(t)
-	follow, done := w.Follow, false
-	w.Follow = func() {
-		follow()
-		if !done && strings.Contains(w.Rancher.Object(migratetest.RKE2Path), "enable-leader-migration") {
-			done = true
-			w.tried("1", most, refusedPull)
+// onFailing runs a test in a world in which a machine fails at the plan of the first stage that changes it.
+func onFailing(t *testing.T, most string, test func(t *testing.T, w *world)) {
+	onRKE2(t, func(t *testing.T, w *world) {
+		follow, done := w.Follow, false
+		w.Follow = func() {
+			follow()
+			if !done && strings.Contains(w.Rancher.Object(migratetest.RKE2Path), "enable-leader-migration") {
+				done = true
+				w.tried("1", most, refusedPull)
+			}
 		}
-	}
-	return w
+		test(t, w)
+	})
 }
 
 // failedTry recognises the note of a failed try; it may name no secret.
@@ -75,23 +74,18 @@ func failedTry(t *testing.T, e migrate.Event) bool {
 
 // Rancher writes max-failures -1 and failure-threshold 1: the agent tries forever.
 func TestATryThatFailedIsShownAndTheRunContinuesWhenTheNextOnePasses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := failing(t, "-1")
+	onFailing(t, "-1", func(t *testing.T, w *world) {
 		var shown bool
 		waiting := map[int]string{}
-		r := w.run(t, "one", func(e migrate.Event) {
-			logged(t)(e)
+		err := w.does(t, "one", migrate.Forward, hearing(func(e migrate.Event) {
 			for _, m := range e.Machines {
 				waiting[m.Failures] = m.Output
 			}
-			if failedTry(t, e) {
-				shown = true
-			}
+			shown = failedTry(t, e) || shown
 			if shown && len(waiting) > 1 {
 				w.Follow() // the agent's next try
 			}
-		})
-		err := migrate.Forward(t.Context(), r)
+		}))
 		assert.Mustf(t, err == nil && shown && strings.Contains(waiting[1], "no space left on device"), "%v, shown %v, %v", err, shown, waiting)
 		w.finished(t, undisturbed(t))
 	})
@@ -103,19 +97,15 @@ func TestAMachineThatFailsForeverEndsTheRunAtItsTimeLimit(t *testing.T) {
 		{"the agent gave up", "1", "machine orchard-servers-1 stopped applying its plan after 1 attempt, and does not retry until Rancher changes the plan"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := failing(t, c.most)
+			onFailing(t, c.most, func(t *testing.T, w *world) {
 				notes := 0
-				r := w.run(t, "one", func(e migrate.Event) {
+				err := w.does(t, "one", migrate.Forward, hearing(func(e migrate.Event) {
 					if failedTry(t, e) {
 						notes++
 					}
-				})
-				err := migrate.Forward(t.Context(), r)
-				var end *migrate.End
-				assert.Truef(t, errors.As(err, &end) && strings.Contains(err.Error(), c.want) && exitcode.Of(err) == exitcode.Failed && notes == 1, "%d notes, code %d: %v", notes, exitcode.Of(err), err)
-				s := w.Spec(t)
-				assert.True(t, !strings.Contains(s, "HelmChart"), "the next stage began")
+				}))
+				assert.Truef(t, errors.As(err, new(*migrate.End)) && strings.Contains(err.Error(), c.want) && exitcode.Of(err) == exitcode.Failed && notes == 1, "%d notes, code %d: %v", notes, exitcode.Of(err), err)
+				assert.True(t, !strings.Contains(w.Spec(t), "HelmChart"), "the next stage began")
 			})
 		})
 	}

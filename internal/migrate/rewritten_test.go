@@ -5,7 +5,6 @@ package migrate_test
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -35,28 +33,23 @@ func TestWritesOfRanchersOwnDoNotStopARun(t *testing.T) {
 			w.Rancher.Do(func() { w.Rancher.Webhook = webhook })
 			w.Rancher.Edit(migratetest.RKE2Path, webhook.Change)
 			w.Follow()
-			for _, work := range []string{"migrate", "rollback"} {
-				r := w.run(t, work, nil)
-				r.Planner.Target = transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, CanonicalForm: true}
-				r.OnEvent = func(e migrate.Event) {
-					logged(t)(e)
-					switch {
-					case e.Type == migrate.Staged:
-						w.Rancher.Do(func() { w.Rancher.Meanwhile = webhook.Change })
-					case e.Type == migrate.Written && strings.HasPrefix(e.Message, "patch"):
-						w.Rancher.Edit(migratetest.RKE2Path, webhook.Change)
-						w.Follow()
-					}
+			before := hearing(func(e migrate.Event) {
+				if e.Type == migrate.Staged {
+					w.Rancher.Do(func() { w.Rancher.Meanwhile = webhook.Change })
 				}
-				run := migrate.Forward
-				if work == "rollback" {
-					run = migrate.Backward
-				}
-				err := run(t.Context(), r)
-				assert.Mustf(t, err == nil, "seed %d: %s: %v", seed, work, err)
-				want := map[string]string{"migrate": "cloud-provider=external", "rollback": "cloud-provider=aws"}[work]
+			})
+			after := onPatch("", func() {
+				w.Rancher.Edit(migratetest.RKE2Path, webhook.Change)
+				w.Follow()
+			})
+			for _, c := range []struct {
+				work work
+				want string
+			}{{migrate.Forward, "cloud-provider=external"}, {migrate.Backward, "cloud-provider=aws"}} {
+				err := w.does(t, "one", c.work, canonical, before, after)
+				assert.Mustf(t, err == nil, "seed %d: %s: %v", seed, c.want, err)
 				s := w.Spec(t)
-				assert.True(t, strings.Contains(s, want) && strings.Contains(s, "audit-log-maxage=30"), s)
+				assert.True(t, strings.Contains(s, c.want) && strings.Contains(s, "audit-log-maxage=30"), s)
 			}
 		})
 	}
@@ -64,36 +57,38 @@ func TestWritesOfRanchersOwnDoNotStopARun(t *testing.T) {
 
 // What someone else changes while Rancher writes is still refused.
 func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, webhook := rke2World(t), ranchertest.NewWebhook(1)
+	onRKE2(t, func(t *testing.T, w *world) {
+		webhook := ranchertest.NewWebhook(1)
 		w.Rancher.Put(t, psactText)
 		w.Follow()
-		r := w.run(t, "one", nil)
-		r.Planner.Target = transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}
-		r.OnEvent = func(e migrate.Event) {
-			logged(t)(e)
-			if e.Type == migrate.Staged && e.Stage == stages.SwitchToExternal {
-				w.Rancher.Do(func() {
-					w.Rancher.Meanwhile = func(o map[string]any) {
-						webhook.Change(o)
-						config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
-						config["kube-apiserver-arg"] = append(config["kube-apiserver-arg"].([]any), "anonymous-auth=false")
-					}
-				})
+		err := w.does(t, "one", migrate.Forward, atSwitch(func(s *ranchertest.Server) {
+			s.Meanwhile = func(o map[string]any) {
+				webhook.Change(o)
+				config := machineConfig(o)
+				config["kube-apiserver-arg"] = append(config["kube-apiserver-arg"].([]any), "anonymous-auth=false")
 			}
-		}
-		err := migrate.Forward(t.Context(), r)
+		}))
 		assert.True(t, err != nil && exitcode.Of(err) == exitcode.Refused && strings.Contains(err.Error(), "has changed in the meantime") && strings.Contains(err.Error(), "now: kube-controller-manager or cloud-controller-manager runs"), err)
 	})
+}
+
+// atSwitch changes what Rancher does before the switch is written.
+func atSwitch(change func(*ranchertest.Server)) choices {
+	return func(w *world, o *migrate.Options) {
+		hearing(func(e migrate.Event) {
+			if e.Type == migrate.Staged && e.Stage == stages.SwitchToExternal {
+				w.Rancher.Do(func() { change(w.Rancher) })
+			}
+		})(w, o)
+	}
 }
 
 // bareText is a cluster of RKE whose manager has no arguments, as Rancher keeps it.
 var bareText = strings.Replace(migratetest.RKE1Object, `{"kubeController":{"extraArgs":{"v":"2"}}}`, `{"etcd":{},"kubeController":{},"kubelet":{}}`, 1)
 
 func TestMigrateTakesAClusterOfRKEThroughRanchersTypesAndBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, webhook := rke1World(t), ranchertest.NewWebhook(1)
-		up := w.Follow
+	onRKE1(t, func(t *testing.T, w *world) {
+		webhook, up := ranchertest.NewWebhook(1), w.Follow
 		w.Follow = func() { // Rancher's controllers write the object, too
 			w.Rancher.Edit(w.Path, webhook.Change)
 			up()
@@ -113,26 +108,20 @@ func TestMigrateTakesAClusterOfRKEThroughRanchersTypesAndBack(t *testing.T) {
 
 // A run that ends at its write says what may be written.
 func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
-	atSwitch := func(o map[string]any) map[string]any {
-		config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
-		if config["cloud-provider-name"] == "external" {
-			return config
-		}
-		return nil
-	}
+	isSwitch := func(o map[string]any) bool { return machineConfig(o)["cloud-provider-name"] == "external" }
 	for name, c := range map[string]struct {
 		fault func(*ranchertest.Server)
 		want  string
 	}{
 		"altered": {func(s *ranchertest.Server) {
 			s.Change = func(o map[string]any) {
-				if config := atSwitch(o); config != nil {
-					delete(config, "disable-cloud-controller")
+				if isSwitch(o) {
+					delete(machineConfig(o), "disable-cloud-controller")
 				}
 			}
 		}, "now: the change of switch-to-external is in the cluster's object"},
 		"refused": {func(s *ranchertest.Server) {
-			s.Refuse = func(o map[string]any) string { return map[bool]string{true: "not today"}[atSwitch(o) != nil] }
+			s.Refuse = func(o map[string]any) string { return map[bool]string{true: "not today"}[isSwitch(o)] }
 		}, "now: kube-controller-manager or cloud-controller-manager runs the cloud controllers, the one that holds the migration lease"},
 		"without an answer": {func(s *ranchertest.Server) {
 			s.Meanwhile = func(map[string]any) {}
@@ -146,15 +135,8 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onRKE2(t, func(t *testing.T, w *world) {
-				r := w.run(t, "one", nil)
-				r.OnEvent = func(e migrate.Event) {
-					logged(t)(e)
-					if e.Type == migrate.Staged && e.Stage == stages.SwitchToExternal {
-						w.Rancher.Do(func() { c.fault(w.Rancher) })
-					}
-				}
-				err := migrate.Forward(t.Context(), r)
-				assert.Contains(t, fmt.Sprint(err), c.want, err)
+				err := w.does(t, "one", migrate.Forward, atSwitch(c.fault))
+				assert.ErrorContains(t, err, c.want)
 				var end *migrate.End
 				assert.True(t, errors.As(err, &end) && end.Stage == stages.SwitchToExternal, err)
 			})

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
@@ -41,8 +40,7 @@ func (w *world) finished(t *testing.T, want string) {
 	t.Helper()
 	got := w.Spec(t)
 	assert.Truef(t, got == want, "the object is not that of an undisturbed run:\n%s\n%s", got, want)
-	left := w.Cordoned()
-	assert.Truef(t, len(left) == 0, "cordoned: %v", left)
+	assert.EqualSlices(t, w.Cordoned(), nil, "cordoned")
 	assert.Equal(t, w.Rancher.Object(w.Lock), "", "the lock was not released")
 }
 
@@ -84,15 +82,15 @@ func TestNodesThatSomeoneElseCordonedStayCordoned(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.API.Do(func() { w.API.Nodes[1].Spec.Unschedulable = true })
 		w.migrate(t, "one")
-		left := w.Cordoned()
-		assert.Truef(t, len(left) == 1 && left[0] == w.API.Nodes[1].Name && len(w.API.Nodes[1].Annotations) == 0, "cordoned: %v", left)
+		assert.EqualSlices(t, w.Cordoned(), []string{w.API.Nodes[1].Name}, "cordoned")
+		assert.Equal(t, len(w.API.Nodes[1].Annotations), 0)
 	})
 }
 
 func TestEtcdIsSnapshottedBeforeTheFirstWriteAndTheSwitch(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		assert.NilError(t, w.does(t, "one", migrate.Forward, func(_ *world, o *migrate.Options) { o.EtcdSnapshot, o.AuditLog = true, log }))
+		assert.NilError(t, w.does(t, "one", migrate.Forward, snapshotting, auditing(log)))
 		var order []string
 		for _, e := range audited(t, log) {
 			if e.Phase == migrate.Intent && (e.Act == "etcd-snapshot" || e.Act == "patch") {
@@ -109,20 +107,16 @@ func TestEtcdIsSnapshottedBeforeTheFirstWriteAndTheSwitch(t *testing.T) {
 
 // TestTheAuditLogNamesNoSecret also holds for Events and for what is shown.
 func TestTheAuditLogNamesNoSecret(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	onRKE2(t, func(t *testing.T, w *world) {
 		const secret = "AKIAIOSFODNN7EXAMPLE"
-		w := rke2World(t)
-		w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) {
-			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["token"] = secret
-		})
+		w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) { machineConfig(o)["token"] = secret })
 		w.Follow()
 		var shown bytes.Buffer
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		r := w.run(t, "one", func(e migrate.Event) { report.WriteJSONLine(&shown, report.NewRunEvent(e)) })
-		r.AuditLog = log
-		assert.NilError(t, migrate.Forward(t.Context(), r))
-		text, err := os.ReadFile(log)
-		assert.Truef(t, err == nil && !bytes.Contains(text, []byte(secret)) && !strings.Contains(shown.String(), secret), "%v %s %s", err, text, &shown)
+		show := hearing(func(e migrate.Event) { report.WriteJSONLine(&shown, report.NewRunEvent(e)) })
+		assert.NilError(t, w.does(t, "one", migrate.Forward, auditing(log), show))
+		said := shown.String() + string(assert.Value(os.ReadFile(log))(t))
+		assert.True(t, !strings.Contains(said, secret), said)
 		events := 0
 		for path, o := range w.Rancher.Objects() {
 			if strings.Contains(path, "/events/") {
@@ -130,8 +124,7 @@ func TestTheAuditLogNamesNoSecret(t *testing.T) {
 				assert.True(t, !strings.Contains(o, secret), o)
 			}
 		}
-		results := len(audited(t, log)) / 2
-		assert.Truef(t, events == results, "%d Events for %d acts", events, results)
+		assert.Equal(t, events, len(audited(t, log))/2, "Events for acts")
 	})
 }
 

@@ -61,16 +61,14 @@ func restored(t *testing.T, backup string) any {
 	var o struct {
 		Status struct{ ClusterObject, KubernetesVersion string }
 	}
-	if err := json.Unmarshal([]byte(backup), &o); err != nil || o.Status.KubernetesVersion != "v1.26.15-rancher1-1" {
-		t.Fatalf("%v %q", err, o.Status.KubernetesVersion)
-	}
+	assert.NilError(t, json.Unmarshal([]byte(backup), &o))
+	assert.Equal(t, o.Status.KubernetesVersion, "v1.26.15-rancher1-1")
 	zipped := assert.Value(base64.StdEncoding.DecodeString(o.Status.ClusterObject))(t)
 	z := assert.Value(gzip.NewReader(bytes.NewReader(zipped)))(t)
-	text, err := io.ReadAll(z)
 	var cluster struct {
 		Spec map[string]any
 	}
-	assert.Mustf(t, err == nil && json.Unmarshal(text, &cluster) == nil, "%v %s", err, text)
+	assert.NilError(t, json.Unmarshal(assert.Value(io.ReadAll(z))(t), &cluster))
 	return cluster.Spec["rancherKubernetesEngineConfig"]
 }
 
@@ -82,24 +80,21 @@ func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T)
 		assert.NilError(t, json.Unmarshal([]byte(w.Spec(t)), &before))
 		var shown bytes.Buffer
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		r := w.run(t, "one", func(e migrate.Event) {
+		assert.NilError(t, w.does(t, "one", migrate.Forward, snapshotting, auditing(log), hearing(func(e migrate.Event) {
 			report.WriteJSONLine(&shown, report.NewRunEvent(e))
 			if e.Type == migrate.Awaited && strings.Contains(e.Message, "EtcdBackup") {
 				w.backUp("True", "")
 			}
-		})
-		r.EtcdSnapshot, r.AuditLog = true, log
-		assert.NilError(t, migrate.Forward(t.Context(), r))
+		})))
 		var same int
 		for at, text := range w.Rancher.Objects() {
 			if strings.Contains(at, "/etcdbackups/") && cmp.Equal(before.Config, restored(t, text)) {
 				same++
 			}
 		}
-		assert.Truef(t, same == 1, "%d snapshots have the configuration from before the first write", same)
-		text, err := os.ReadFile(log)
-		said := shown.String() + string(text)
-		assert.Truef(t, err == nil && !strings.Contains(said, worldKey) && !strings.Contains(said, "H4sI"), "%v %s", err, said)
+		assert.Equal(t, same, 1, "snapshots with the configuration from before the first write")
+		said := shown.String() + string(assert.Value(os.ReadFile(log))(t))
+		assert.True(t, !strings.Contains(said, worldKey) && !strings.Contains(said, "H4sI"), said)
 	})
 }
 
@@ -118,14 +113,12 @@ func TestASnapshotOfRKE2ThatFailsIsShown(t *testing.T) {
 			w.tried("3", "3", refusedPull)
 		}
 		shown := false
-		r := w.run(t, "one", func(e migrate.Event) {
+		err := w.does(t, "one", migrate.Forward, snapshotting, hearing(func(e migrate.Event) {
 			if e.Type == migrate.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 3 attempts of its plan failed") && strings.Contains(e.Message, "no space left on device") {
 				shown = true
 				phase("Failed")
 			}
-		})
-		r.EtcdSnapshot = true
-		err := migrate.Forward(t.Context(), r)
+		}))
 		assert.Truef(t, exitcode.Of(err) == exitcode.Failed && shown && strings.Contains(fmt.Sprint(err), "the snapshot of etcd failed") && !strings.Contains(fmt.Sprint(err), "Sommer"), "shown %v: %v", shown, err)
 	})
 }
@@ -133,9 +126,8 @@ func TestASnapshotOfRKE2ThatFailsIsShown(t *testing.T) {
 func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 	on(t, backedUp, func(t *testing.T, w *world) {
 		before := w.Spec(t)
-		r := w.run(t, "one", func(migrate.Event) { w.backUp("False", "cannot reach s3, secret_key="+worldKey) })
-		r.EtcdSnapshot = true
-		err := migrate.Forward(t.Context(), r)
+		refuse := hearing(func(migrate.Event) { w.backUp("False", "cannot reach s3, secret_key="+worldKey) })
+		err := w.does(t, "one", migrate.Forward, snapshotting, refuse)
 		said := fmt.Sprint(err)
 		assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(said, "the snapshot of etcd failed: cannot reach s3") && !strings.Contains(said, worldKey), said)
 		assert.Equal(t, w.Spec(t), before, "the cluster was changed without its snapshot")
@@ -144,13 +136,11 @@ func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 
 func TestAnEtcdBackupThatAQuotaRefusesIsNotTakenForOneThatExists(t *testing.T) {
 	on(t, backedUp, func(t *testing.T, w *world) {
-		w.Rancher.Fault = func(r *http.Request) (f ranchertest.Fault) {
-			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/etcdbackups") {
-				f = ranchertest.Fault{Status: http.StatusConflict, Body: `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Conflict","message":"Operation cannot be fulfilled on resourcequotas \"small\": the object has been modified","code":409}`}
-			}
-			return f
-		}
-		err := w.does(t, "one", migrate.Forward, func(_ *world, o *migrate.Options) { o.EtcdSnapshot = true })
+		quota := ranchertest.Fault{Status: http.StatusConflict, Body: `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Conflict","message":"Operation cannot be fulfilled on resourcequotas \"small\": the object has been modified","code":409}`}
+		w.Rancher.Fail(quota, func(r *http.Request) bool {
+			return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/etcdbackups")
+		})
+		err := w.does(t, "one", migrate.Forward, snapshotting)
 		assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "on resourcequotas"), err)
 	})
 }

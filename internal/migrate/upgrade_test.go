@@ -15,10 +15,8 @@ import (
 
 func TestUntilEndsAnUpgradeAtItsStage(t *testing.T) {
 	on(t, late126, func(t *testing.T, w *world) {
-		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "one")))
-		r := w.late(t, "two")
-		r.Planner.Target, r.Until = transform.Target{Version: "v1.33.3+rke2r1"}, stages.UpgradeKubernetes
-		assert.NilError(t, migrate.Forward(t.Context(), r))
+		assert.NilError(t, w.late(t, "one"))
+		assert.NilError(t, w.late(t, "two", targeting(transform.Target{Version: "v1.33.3+rke2r1"}), until(stages.UpgradeKubernetes)))
 		s := w.Spec(t)
 		assert.Truef(t, strings.Contains(s, "v1.32.7+rke2r1") && strings.Contains(s, "tag: v1.31.9"), "got %s", s)
 	})

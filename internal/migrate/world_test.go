@@ -4,6 +4,8 @@
 package migrate_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,9 +45,6 @@ func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate
 	}
 }
 
-// logged is a run whose events are in the log of the test.
-func (w *world) logged(t *testing.T, agent string) migrate.Options { return w.run(t, agent, logged(t)) }
-
 // choices change what a run does.
 type choices = func(*world, *migrate.Options)
 
@@ -67,6 +66,52 @@ func downTo(stage string) choices { return func(_ *world, o *migrate.Options) { 
 
 func accepting(rules ...string) choices {
 	return func(_ *world, o *migrate.Options) { o.Accept = rules }
+}
+
+func snapshotting(_ *world, o *migrate.Options) { o.EtcdSnapshot = true }
+
+func proving(_ *world, o *migrate.Options) { o.CanaryService = true }
+
+func auditing(file string) choices {
+	return func(_ *world, o *migrate.Options) { o.AuditLog = file }
+}
+
+func targeting(target transform.Target) choices {
+	return func(_ *world, o *migrate.Options) { o.Planner.Target = target }
+}
+
+// hearing tells a test of the events, as the log of it.
+func hearing(hear func(migrate.Event)) choices {
+	return func(_ *world, o *migrate.Options) {
+		log := o.OnEvent
+		o.OnEvent = func(e migrate.Event) { log(e); hear(e) }
+	}
+}
+
+// onPatch does something whenever a stage was written to the cluster's object; "" for any stage.
+func onPatch(stage string, do func()) choices {
+	return hearing(func(e migrate.Event) {
+		if e.Type == migrate.Written && strings.HasPrefix(e.Message, "patch") && (stage == "" || e.Stage == stage) {
+			do()
+		}
+	})
+}
+
+// confirming does something when a stage is to be confirmed, and confirms all of them.
+func confirming(stage string, do func()) choices {
+	return func(_ *world, o *migrate.Options) {
+		o.Confirm = func(_ context.Context, next string) (bool, error) {
+			if next == stage {
+				do()
+			}
+			return true, nil
+		}
+	}
+}
+
+// machineConfig is the configuration of all machines in an object.
+func machineConfig(o map[string]any) map[string]any {
+	return o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)
 }
 
 // does runs to its end, with some choices.
