@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -131,8 +132,5 @@ func (f Finder) names(c Cluster) (of []described, place string) {
 	default:
 		of = []described{{Identity: use.Named(id)}}
 	}
-	for _, root := range roots {
-		of = append(of, described{use.Named(id), root})
-	}
-	return of, place
+	return append(of, lists.Map(roots, func(root string) described { return described{use.Named(id), root} })...), place
 }

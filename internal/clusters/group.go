@@ -161,14 +161,10 @@ func (f Finder) complete(in *folder) (results []Result) {
 	case in.linked:
 		results = in.link(f.Only, f.Values)
 	case len(in.groups) == 0 && !in.used:
-		for _, file := range in.unused { // no cluster has documents in it
-			results = append(results, f.ending(file, false, nil))
-		}
+		results = lists.Map(in.unused, func(of *file) Result { return f.ending(of, false, nil) }) // no cluster has documents in them
 	}
 	if !in.linked {
-		for _, g := range in.groups {
-			results = append(results, in.clustersOf(g)...)
-		}
+		results = append(results, lists.Flat(in.groups, in.clustersOf)...)
 	}
 	return append(results, in.joined()...)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rules"
@@ -59,9 +60,7 @@ func (f Finder) Rancher(ctx context.Context, server *rancher.Server, version str
 		results = append(results, r)
 	}
 	if part != nil {
-		for _, hidden := range part.Unseen {
-			results = append(results, Failed(fmt.Errorf("%s: %w", hidden.Title, hidden.Err)))
-		}
+		results = append(results, lists.Map(part.Unseen, func(u rancher.Unseen) Result { return Failed(fmt.Errorf("%s: %w", u.Title, u.Err)) })...)
 	}
 	return results
 }

@@ -29,6 +29,7 @@ func keepNode(n *corev1.Node, kept []observed.Node) []observed.Node {
 		Name: n.Name, UID: string(n.UID), ProviderID: redact.Text(n.Spec.ProviderID), Address: internal.Address,
 		Unschedulable: n.Spec.Unschedulable, Cordoned: n.Annotations[action.CordonAnnotation],
 		Ready: ready(n), InTreeVolumes: inTreeVolumes(n), ECRImages: registries(n),
+		Taints: lists.Map(n.Spec.Taints, func(t corev1.Taint) string { return t.Key }),
 	}
 	for _, l := range keptLabels {
 		if v, set := n.Labels[l]; set {
@@ -46,9 +47,6 @@ func keepNode(n *corev1.Node, kept []observed.Node) []observed.Node {
 			delete(out.Labels, observed.HostLabel)
 			out.NodeName = nodeName(args)
 		}
-	}
-	for _, t := range n.Spec.Taints {
-		out.Taints = append(out.Taints, t.Key)
 	}
 	return append(kept, out)
 }
@@ -135,9 +133,6 @@ func keepClass(c *storagev1.StorageClass, kept []string) []string {
 }
 
 func keepDrivers(n *storagev1.CSINode, kept []observed.NodeDrivers) []observed.NodeDrivers {
-	out := observed.NodeDrivers{Node: n.Name, Drivers: []string{}}
-	for _, d := range n.Spec.Drivers {
-		out.Drivers = append(out.Drivers, d.Name)
-	}
-	return append(kept, out)
+	drivers := lists.Map(n.Spec.Drivers, func(d storagev1.CSINodeDriver) string { return d.Name })
+	return append(kept, observed.NodeDrivers{Node: n.Name, Drivers: append([]string{}, drivers...)})
 }

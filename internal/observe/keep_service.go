@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -28,10 +29,8 @@ func keepService(s *corev1.Service, kept []observed.Service) []observed.Service 
 	if !wants(s) && !slices.Contains(s.Finalizers, cleanup) {
 		return kept
 	}
-	out := observed.Service{Namespace: s.Namespace, Name: s.Name, Hosts: []string{}, OtherController: elsewhere(s), Deleting: s.DeletionTimestamp != nil || !wants(s)}
-	for _, in := range s.Status.LoadBalancer.Ingress {
-		out.Hosts = append(out.Hosts, in.Hostname+in.IP)
-	}
+	hosts := lists.Map(s.Status.LoadBalancer.Ingress, func(in corev1.LoadBalancerIngress) string { return in.Hostname + in.IP })
+	out := observed.Service{Namespace: s.Namespace, Name: s.Name, Hosts: append([]string{}, hosts...), OtherController: elsewhere(s), Deleting: s.DeletionTimestamp != nil || !wants(s)}
 	slices.Sort(out.Hosts)
 	if !out.OtherController {
 		out.UID = string(s.UID)

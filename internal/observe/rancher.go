@@ -51,13 +51,10 @@ func withheld(out *observed.Observation, err error) error {
 }
 
 func keepControlPlane(c *rollout.ControlPlane) observed.ControlPlane {
-	out := observed.ControlPlane{Namespace: c.Namespace, Name: c.Name, Observed: c.Observed == c.Generation, Applied: c.Applied != nil && yamledit.Same(c.Spec, c.Applied)}
-	for _, name := range []string{"Ready", "Reconciled"} {
-		if c.Conditions[name].Status != corev1.ConditionTrue {
-			out.NotTrue = append(out.NotTrue, name)
-		}
+	return observed.ControlPlane{
+		Namespace: c.Namespace, Name: c.Name, Observed: c.Observed == c.Generation, Applied: c.Applied != nil && yamledit.Same(c.Spec, c.Applied),
+		NotTrue: lists.Where([]string{"Ready", "Reconciled"}, func(name string) bool { return c.Conditions[name].Status != corev1.ConditionTrue }),
 	}
-	return out
 }
 
 // readPlans looks whether machines run their last plans. Of the values of their Secrets it

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
@@ -27,11 +28,8 @@ const (
 func settleTime(out *observed.Observation) time.Duration {
 	longest := usualLease
 	processes := check.Processes(out.Managers)
-	names := []string{check.MigrationLease(processes)}
-	for _, component := range []string{observed.KubeManager, observed.CloudManager} {
-		names = append(names, check.Mains(component, processes)...)
-	}
-	for _, name := range names {
+	mains := lists.Flat([]string{observed.KubeManager, observed.CloudManager}, func(component string) []string { return check.Mains(component, processes) })
+	for _, name := range append(mains, check.MigrationLease(processes)) {
 		l, _ := out.Lease(name)
 		longest = max(longest, time.Duration(l.DurationSeconds)*time.Second)
 	}

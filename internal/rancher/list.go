@@ -98,10 +98,9 @@ func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMess
 		}
 	}
 	if gated {
-		for _, o := range pointing {
-			hidden = append(hidden, Unseen{o.Title(), s.hiding(&kube.Denied{Missing: []string{rollout.GatePermission.String()}})})
-		}
-		return list, hidden, nil
+		return list, lists.Map(pointing, func(o Object) Unseen {
+			return Unseen{o.Title(), s.hiding(&kube.Denied{Missing: []string{rollout.GatePermission.String()}})}
+		}), nil
 	}
 	errs := make([]error, len(pointing))
 	_ = kube.ForEach(len(pointing), func(i int) error {

@@ -155,11 +155,8 @@ func WriteMigrations(w io.Writer, p Palette, list []MigrationStatus) {
 	fmt.Fprintln(w)
 	rows := [][]string{{"LEADERMIGRATION", "CONDITION", "REASON", "WAVE", "TOTAL", "WAITING", "RUNNING", "DONE", "FAILED", "SKIPPED"}}
 	for _, m := range list {
-		row := []string{words(m.Name), m.Condition, m.Reason, m.Wave}
-		for _, n := range []int{m.Counts.Total, m.Counts.Waiting, m.Counts.Running, m.Counts.Done, m.Counts.Failed, m.Counts.Skipped} {
-			row = append(row, strconv.Itoa(n))
-		}
-		rows = append(rows, row)
+		counts := []int{m.Counts.Total, m.Counts.Waiting, m.Counts.Running, m.Counts.Done, m.Counts.Failed, m.Counts.Skipped}
+		rows = append(rows, append([]string{words(m.Name), m.Condition, m.Reason, m.Wave}, lists.Map(counts, strconv.Itoa)...))
 	}
 	writeTable(w, p, false, rows, nil)
 }

@@ -63,10 +63,7 @@ const moment = "2006-01-02T15:04:05.000Z07:00"
 // NewOwnership describes a timeline. from is where the arguments of a
 // kube-controller-manager were read that is no pod.
 func NewOwnership(intervals []check.Interval, handovers []check.Handover, from []string) Ownership {
-	out := Ownership{APIVersion: APIVersion, Kind: "Ownership", Intervals: []Interval{}, Handovers: []Handover{}}
-	for _, i := range intervals {
-		out.Intervals = append(out.Intervals, newInterval(i))
-	}
+	out := Ownership{APIVersion: APIVersion, Kind: "Ownership", Intervals: append([]Interval{}, lists.Map(intervals, newInterval)...), Handovers: []Handover{}}
 	for _, h := range handovers {
 		out.Handovers = append(out.Handovers, Handover{
 			cmp.Or(h.From, unknown), cmp.Or(h.To, unknown), h.LastSign.UTC().Format(moment), h.FirstSign.UTC().Format(moment),
@@ -82,12 +79,10 @@ func NewOwnership(intervals []check.Interval, handovers []check.Handover, from [
 func milli(seconds float64) float64 { return math.Round(seconds*1000) / 1000 }
 
 func newInterval(i check.Interval) Interval {
-	out := Interval{From: i.From.UTC().Format(moment), To: i.To.UTC().Format(moment), Count: strconv.Itoa(i.Count), Owners: append([]string{}, i.Owners...), Why: i.Unknown, Length: milli(i.To.Sub(i.From).Seconds())}
+	out := Interval{From: i.From.UTC().Format(moment), To: i.To.UTC().Format(moment), Count: strconv.Itoa(i.Count), Owners: append([]string{}, i.Owners...), Why: i.Unknown, Length: milli(i.To.Sub(i.From).Seconds()),
+		Controllers: lists.Map(i.Doubled, func(c check.Controller) string { return string(c) })}
 	if i.Unknown != "" {
 		out.Count = unknown
-	}
-	for _, c := range i.Doubled {
-		out.Controllers = append(out.Controllers, string(c))
 	}
 	return out
 }

@@ -112,26 +112,22 @@ func NewReviewed(c review.Change, was string) ReviewedCluster {
 	if side == nil {
 		side = c.Before
 	}
-	out := ReviewedCluster{
+	edits := lists.Map(c.Edits, func(e review.Edit) ReviewedEdit {
+		return ReviewedEdit{e.At.Document().File(), e.At.Line(), redact.Text(e.Path), e.How}
+	})
+	return ReviewedCluster{
 		Name: c.Cluster.Name, Namespace: c.Cluster.Namespace, Format: c.Cluster.Format, Change: c.Kind,
 		Version: c.Cluster.Version, Was: c.Version, Source: SourceOf(side.Docs[0]), Moved: was, Next: c.Left.Next, Counts: c.Left.Counts, manual: c.Left.Manual,
-		Stages: append([]review.Stage{}, c.Stages...), Undone: append([]string{}, c.Undone...), Classes: []ReviewedClass{}, Edits: []ReviewedEdit{}, Findings: Findings(c.Findings),
+		Stages: append([]review.Stage{}, c.Stages...), Undone: append([]string{}, c.Undone...), Classes: append([]ReviewedClass{}, lists.Map(c.Classes, newReviewedClass)...),
+		Edits: append([]ReviewedEdit{}, edits...), Findings: Findings(c.Findings),
 	}
-	for _, class := range c.Classes {
-		out.Classes = append(out.Classes, newReviewedClass(class))
-	}
-	for _, e := range c.Edits {
-		out.Edits = append(out.Edits, ReviewedEdit{e.At.Document().File(), e.At.Line(), redact.Text(e.Path), e.How})
-	}
-	return out
 }
 
 func newReviewedClass(c review.Class) ReviewedClass {
-	out := ReviewedClass{Name: redact.Text(c.Name), Change: c.Kind, Keys: []ReviewedKey{}, roles: roles(Class{Labels: c.Labels})}
-	for _, k := range c.Keys {
-		out.Keys = append(out.Keys, ReviewedKey{k.Name, shownValue(k.Name, k.Before), shownValue(k.Name, k.After)})
-	}
-	return out
+	keys := lists.Map(c.Keys, func(k review.Key) ReviewedKey {
+		return ReviewedKey{k.Name, shownValue(k.Name, k.Before), shownValue(k.Name, k.After)}
+	})
+	return ReviewedClass{Name: redact.Text(c.Name), Change: c.Kind, Keys: append([]ReviewedKey{}, keys...), roles: roles(Class{Labels: c.Labels})}
 }
 
 func shownValue(key string, v any) any {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // The parts of SARIF 2.1.0 that are used (OASIS, sarif-v2.1.0-errata01).
@@ -99,11 +100,9 @@ func (r *Results) WriteSARIF(w io.Writer) error {
 
 // invocation has the documents that were refused.
 func (r *Results) invocation() sarifInvocation {
-	run := sarifInvocation{Successful: len(r.Errors) == 0}
-	for _, e := range r.Errors {
-		run.Notifications = append(run.Notifications, sarifNotification{"error", sarifText{e.Message}, sarifLocations(e.File, e.Line, "")})
-	}
-	return run
+	return sarifInvocation{len(r.Errors) == 0, lists.Map(r.Errors, func(e Problem) sarifNotification {
+		return sarifNotification{"error", sarifText{e.Message}, sarifLocations(e.File, e.Line, "")}
+	})}
 }
 
 func sarifRuleOf(r transform.Rule) sarifRule {

@@ -26,10 +26,7 @@ var (
 func (p Plan) Subject() Subject {
 	s := Subject{Title: title(p), File: p.Source.File, Line: p.Source.Line, Findings: once(p.Status.Findings)}
 	own := len(s.Findings)
-	for _, stage := range p.Stages {
-		s.Findings = append(s.Findings, stage.Findings...)
-	}
-	s.Findings = once(s.Findings)
+	s.Findings = once(append(s.Findings, lists.Flat(p.Stages, func(s Stage) []transform.Finding { return s.Findings })...))
 	s.ofStages = len(s.Findings) - own
 	o := p.Status
 	s.Cells = []string{s.Title, release(p), o.Provider, string(o.Situation), cmp.Or(o.Reached, "-"), o.next(), cmp.Or(o.found(), "-"), p.Source.File}
@@ -123,9 +120,6 @@ var OwnershipTable = Table{[]string{"Cluster", "No manager", "One", "Two", "Unkn
 
 // Subject is a timeline as one of the results.
 func (o Ownership) Subject(title string) Subject {
-	s := Subject{Title: title, Cells: []string{title}, Content: o.page}
-	for _, count := range []string{"0", "1", "2", unknown} {
-		s.Cells = append(s.Cells, fmt.Sprintf("%.1f s", o.Seconds[count]))
-	}
-	return s
+	seconds := lists.Map([]string{"0", "1", "2", unknown}, func(count string) string { return fmt.Sprintf("%.1f s", o.Seconds[count]) })
+	return Subject{Title: title, Cells: append([]string{title}, seconds...), Content: o.page}
 }

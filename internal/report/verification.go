@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
@@ -60,13 +61,8 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 	}
 	fmt.Fprintf(w, "stage reached     %s\n", cmp.Or(v.Reached, "none"))
 	fmt.Fprintf(w, "migration lease   %s\n", v.Lease.text())
-	good := 0
-	for _, n := range v.Nodes {
-		if n.OK {
-			good++
-		}
-	}
-	fmt.Fprintf(w, "nodes             %d of %d ok\n\n", good, len(v.Nodes))
+	good := lists.Where(v.Nodes, func(n check.Node) bool { return n.OK })
+	fmt.Fprintf(w, "nodes             %d of %d ok\n\n", len(good), len(v.Nodes))
 	WriteFindings(w, p, v.Findings, "")
 	needed := writeNotChecked(w, p, v.NotChecked)
 	switch {

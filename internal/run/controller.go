@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/shell"
@@ -73,9 +74,7 @@ func (c *Controller) choose(ctx context.Context, spec v1alpha1.LeaderMigrationSp
 	if err != nil {
 		return nil, err
 	}
-	for _, rule := range accept {
-		settings = append(settings, review.Setting{Key: "accept", Values: []string{rule}})
-	}
+	settings = append(settings, lists.Map(accept, func(rule string) review.Setting { return review.Setting{Key: "accept", Values: []string{rule}} })...)
 	for _, one := range settings {
 		s.names = append(s.names, one.Key)
 		for _, v := range one.Values {

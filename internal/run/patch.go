@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -100,9 +101,7 @@ func (c change) send(ctx context.Context, server bool, made *report.Applied) err
 		return err
 	}
 	_, warnings, err := c.Live.Server.Patch(ctx, c.Live.Object, p, c.Format.Alike, server)
-	for _, w := range warnings {
-		made.Warnings = append(made.Warnings, c.Docs[0].File()+": the server warns: "+w)
-	}
+	made.Warnings = append(made.Warnings, lists.Map(warnings, func(w string) string { return c.Docs[0].File() + ": the server warns: " + w })...)
 	return err
 }
 

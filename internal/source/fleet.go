@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/kustomize"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // fleet returns what Fleet lays over a file of the bundle that it belongs to, and the bundle's options.
@@ -37,9 +38,7 @@ func (o *Overlays) fleet(file, top string, shown func(string) string) (use kusto
 		}
 		ignored, _ := o.Version.Read(filepath.Join(dir, kustomize.FleetIgnore))
 		use.Roots = append(use.Roots, "bundle "+dir)
-		for _, overlay := range kustomize.FleetNames(text) {
-			use.Roots = append(use.Roots, "overlay "+filepath.Join(dir, overlay))
-		}
+		use.Roots = append(use.Roots, lists.Map(kustomize.FleetNames(text), func(overlay string) string { return "overlay " + filepath.Join(dir, overlay) })...)
 		use.Default, use.Bundle = kustomize.FleetOptions(text)
 		use.Bundle += string(ignored)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/rke-lm/rke-lm/transform/kustomize"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Overlays finds the kustomizations and the overlays of Fleet that take files over.
@@ -85,10 +86,8 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 			}
 			if k.refs[file] {
 				use.Layers, use.Built = o.building(k, top, shown)
-				use.Roots, use.Omits = []string{filepath.Dir(file)}, ""
-				for _, b := range use.Built {
-					use.Roots = append(use.Roots, "kustomization "+b.Folder)
-				}
+				built := lists.Map(use.Built, func(b *kustomize.Kustomization) string { return "kustomization " + b.Folder })
+				use.Roots, use.Omits = append([]string{filepath.Dir(file)}, built...), ""
 				return use
 			}
 		}
