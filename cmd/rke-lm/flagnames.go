@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/run"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // flagError names what is wrong with a flag: of one that does not exist the one that was meant, if no other can be.
@@ -76,13 +77,9 @@ func checkGroups(flags *pflag.FlagSet) (err error) {
 }
 
 // inGroup are the flags of a group that are set, or not.
-func inGroup(flags *pflag.FlagSet, group string, set bool) (names []string) {
-	for name := range strings.FieldsSeq(group) {
-		if flags.Changed(name) == set {
-			names = append(names, "--"+name)
-		}
-	}
-	return names
+func inGroup(flags *pflag.FlagSet, group string, set bool) []string {
+	names := lists.Where(strings.Fields(group), func(name string) bool { return flags.Changed(name) == set })
+	return lists.Map(names, func(name string) string { return "--" + name })
 }
 
 // noFiles refuses arguments of a verb that takes none.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
@@ -57,13 +58,8 @@ func below(folder string) (found []string, err error) {
 // folders returns the folders in a folder that are not hidden.
 func folders(path string) ([]string, error) {
 	entries, err := os.ReadDir(path)
-	var found []string
-	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			found = append(found, filepath.Join(path, e.Name()))
-		}
-	}
-	return found, err
+	shown := lists.Where(entries, func(e os.DirEntry) bool { return e.IsDir() && !strings.HasPrefix(e.Name(), ".") })
+	return lists.Map(shown, func(e os.DirEntry) string { return filepath.Join(path, e.Name()) }), err
 }
 
 func read(folder string) (content, error) {

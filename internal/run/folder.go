@@ -250,13 +250,9 @@ func newStart(out string, files []string) (start, error) {
 	if up, err := filepath.Rel(real, top); err == nil && top != "" {
 		top = filepath.Join(here, up) // as the folder is called
 	}
-	if top == "" || !isBelow(top, out) {
+	outside := func(file string) bool { return file != "" && !isBelow(top, file) }
+	if top == "" || !isBelow(top, out) || slices.ContainsFunc(files, outside) {
 		return start{}, nil
-	}
-	for _, f := range files {
-		if f != "" && !isBelow(top, f) {
-			return start{}, nil
-		}
 	}
 	return start{top, here}, nil
 }
