@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -20,13 +21,8 @@ func found(t *testing.T, file, text, rule string, target transform.Target) strin
 	t.Helper()
 	doc := assert.Value(yamledit.ParseString(file, text))(t)
 	c := assert.Value(Format().Lint(transform.Only(doc), target))(t)
-	var list []string
-	for _, f := range c.Findings("") {
-		if f.Rule == rule {
-			list = append(list, fmt.Sprintf("%d %s", f.Line, f.Severity))
-		}
-	}
-	return strings.Join(list, ", ")
+	list := lists.Where(c.Findings(""), func(f transform.Finding) bool { return f.Rule == rule })
+	return strings.Join(lists.Map(list, func(f transform.Finding) string { return fmt.Sprintf("%d %s", f.Line, f.Severity) }), ", ")
 }
 
 func TestRulesOfArguments(t *testing.T) {

@@ -162,6 +162,6 @@ func TestTheUpgradeWaitsForEveryOverride(t *testing.T) {
 		doc := parse(t, document(release, config+strings.TrimPrefix(charted("v1.26.6", "0.0.8"), split+globalOff)))
 		p := assert.Value(plan.Build(Format(), transform.Only(doc), transform.Target{Version: "v1.28.15+rke2r1"}))(t)
 		_, has := p.Step(stages.UpgradeKubernetes)
-		assert.Truef(t, has == want, "upgrade-kubernetes is planned: %t", has)
+		assert.Equal(t, has, want, "upgrade-kubernetes is planned")
 	}
 }

@@ -158,7 +158,6 @@ func TestObjectsAreRecognizedByTheirKindAndWhatTheyHold(t *testing.T) {
 		"# kind: ConfigMap\n" + plainness:                                          false,
 		"kind: ConfigMap\ndata: {c: \"kind: LeaderMigrat\\x69onConfiguration\"}\n": true,
 	} {
-		got := Format().Grouping.Related.Has(parse(t, text))
-		assert.Truef(t, got == want, "%t for\n%s", got, text)
+		assert.Equal(t, Format().Grouping.Related.Has(parse(t, text)), want, text)
 	}
 }

@@ -77,6 +77,5 @@ func TestClustersThatTheInterfaceCannotEdit(t *testing.T) {
 func TestTheFlagLeavesAnEntryForTheInterface(t *testing.T) {
 	p := planned(t, release, onAWS+"machineSelectorConfig:\n- config: {debug: true}\n  machineLabelSelector: {}\n", chosen)
 	after := step(t, p, "enable-leader-migration").Documents[0].After.Root().Get("spec", "rkeConfig", selectorKey)
-	n := after.Len()
-	assert.Truef(t, n == 3 && !after.Items()[2].Get(selectorField).Exists(), "%d entries: %v", n, after.Value())
+	assert.True(t, after.Len() == 3 && !after.Items()[2].Get(selectorField).Exists(), after.Value())
 }

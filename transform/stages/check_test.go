@@ -107,8 +107,7 @@ func TestWithoutAManagerToMigrateFromItIsReportedWhenTheMigrationIsComplete(t *t
 		{transform.Broken, InstallCCM, cloudRuns},
 		{transform.Broken, VerifyProviderIDs, atTheEnd},
 	} {
-		got := LeaderAfter(c.stage, transform.Target{}.In(c.in))
-		assert.Truef(t, got == c.want, "%s after %q: %s", c.in, c.stage, got)
+		assert.Equal(t, LeaderAfter(c.stage, transform.Target{}.In(c.in)), c.want, c.in, "after", c.stage)
 	}
 }
 

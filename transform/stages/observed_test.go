@@ -46,11 +46,8 @@ func TestAStageOfActionsIsPastOrUndoableAsTheClusterShows(t *testing.T) {
 		{"at the end", Observed{Helm: true, Cloud: true, Switched: true, Finished: true}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration, UpgradeCCM}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}},
 		{"no chart", Observed{Cloud: true, Switched: true, Finished: true}, []string{CordonControlPlane, UncordonControlPlane}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}},
 	} {
-		got := past(c.seen)
-		assert.Truef(t, slices.Equal(got, c.past), "%s: past are %v", c.name, got)
-		if got := undoable(c.seen); !slices.Equal(got, c.undoable) {
-			t.Errorf("%s: to undo are %v", c.name, got)
-		}
+		assert.EqualSlices(t, past(c.seen), c.past, c.name, "past are")
+		assert.EqualSlices(t, undoable(c.seen), c.undoable, c.name, "to undo are")
 	}
 	assert.True(t, !Undoable(VerifyProviderIDs, Observed{Cloud: true}), "there is nothing to undo of checks")
 }

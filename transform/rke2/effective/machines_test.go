@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -59,8 +57,7 @@ func comparePair(t *testing.T, file string) {
 	}
 	assert.NilError(t, json.Unmarshal(planned, &machines))
 	for _, m := range machines {
-		diff := cmp.Diff(m.User, throughJSON(t, given(t, string(doc.Bytes()), m.Labels)))
-		assert.Truef(t, diff == "", "a machine with %v (-planner +rke2):\n%s", m.Labels, diff)
+		assert.DeepEqual(t, throughJSON(t, given(t, string(doc.Bytes()), m.Labels)), m.User, "-planner +rke2", m.Labels)
 	}
 }
 
@@ -196,8 +193,7 @@ func TestEffectiveNamesTheOriginAndWhatItOverrides(t *testing.T) {
 			continue
 		}
 		got := append(places(s.Origin), places(s.Overridden...)...)
-		diff := cmp.Diff(test.want, got)
-		assert.Truef(t, diff == "", "%s of %s (-want +got):\n%s", test.key, test.class, diff)
+		assert.DeepEqual(t, got, test.want, test.key, test.class)
 	}
 }
 
@@ -215,8 +211,7 @@ func TestCandidatesAreInTheOrderOfTheMerge(t *testing.T) {
 	} {
 		assert.DeepEqual(t, places(c.Candidates(classOf(t, c, class), "kubelet-arg")...), want, class)
 	}
-	got := c.Candidates(c.Classes[0], "debug")
-	assert.Truef(t, got == nil, "debug is set in %v", got)
+	assert.Equal(t, len(c.Candidates(c.Classes[0], "debug")), 0, "debug is set")
 }
 
 func TestDroppedNamesKeyPlaceAndReason(t *testing.T) {

@@ -76,9 +76,8 @@ func TestReleaseHasTypesAndMachines(t *testing.T) {
 		{"selinux", "bool", false},
 		{"no-such-key", "", false},
 	} {
-		if typ, _ := r.Type(c.key); typ != c.typ || r.ServerOnly(c.key) != c.serverOnly {
-			t.Errorf("%s: type %q, of servers only: %v", c.key, typ, r.ServerOnly(c.key))
-		}
+		typ, _ := r.Type(c.key)
+		assert.Truef(t, typ == c.typ && r.ServerOnly(c.key) == c.serverOnly, "%s: type %q, of servers only: %v", c.key, typ, r.ServerOnly(c.key))
 	}
 }
 
