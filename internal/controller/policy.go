@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/config"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
@@ -73,10 +74,7 @@ func stricter(a, b string) string {
 func (p Policy) Check(t transform.Target, options []string, home string) error {
 	type choice struct{ key, value string }
 	all := []choice{{namespaces, home}, {chartRepositories, cmp.Or(t.ChartRepo, aws.ChartRepository)}, {imageRepositories, t.ImageRepository}}
-	for _, name := range options {
-		all = append(all, choice{optionNames, name})
-	}
-	for _, c := range all {
+	for _, c := range append(all, lists.Map(options, func(name string) choice { return choice{optionNames, name} })...) {
 		list, limited := p.lists[c.key]
 		same := func(permitted string) bool {
 			return strings.TrimSuffix(permitted, "/") == strings.TrimSuffix(c.value, "/")

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
@@ -34,11 +35,7 @@ func (w *work) reconsider(ctx context.Context, runs Runs) {
 	w.mu.Lock()
 	r := &retry{wish: wishOf(w.lm)}
 	wished := r.wish != "" && r.wish != w.retried && (w.retry == nil || w.retry.wish != r.wish)
-	for _, m := range w.members {
-		if m.State == waves.Failed || m.State == waves.Skipped {
-			r.members = append(r.members, m)
-		}
-	}
+	r.members = lists.Where(w.members, func(m migrate.Member) bool { return m.State == waves.Failed || m.State == waves.Skipped })
 	w.mu.Unlock()
 	if !wished {
 		return

@@ -47,9 +47,9 @@ func policyOf(lm *v1alpha1.LeaderMigration, need string, approvals []v1alpha1.Le
 	if spec.Timeout != nil && spec.Timeout.Duration > year {
 		return p, errors.New("spec.timeout: longer than a year; shorten it")
 	}
-	for _, a := range approving(lm, approvals) {
-		p.Approvals = append(p.Approvals, waves.Approval{Wave: a.Wave, Stage: a.Stage})
-	}
+	p.Approvals = lists.Map(approving(lm, approvals), func(a v1alpha1.LeaderMigrationApprovalSpec) waves.Approval {
+		return waves.Approval{Wave: a.Wave, Stage: a.Stage}
+	})
 	if spec.Window == nil {
 		return p, nil
 	}

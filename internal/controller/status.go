@@ -43,9 +43,7 @@ func memberOf(c v1alpha1.ClusterStatus) migrate.Member {
 	if c.NoOwnerSeconds != nil {
 		m.Switch = &migrate.Owned{None: *c.NoOwnerSeconds}
 	}
-	for _, rule := range c.Findings {
-		m.Findings = append(m.Findings, transform.Finding{Rule: rule})
-	}
+	m.Findings = lists.Map(c.Findings, func(rule string) transform.Finding { return transform.Finding{Rule: rule} })
 	switch {
 	case c.Reason != "":
 		m.Err = &skipped{c.Reason, c.Message}

@@ -42,12 +42,8 @@ func (o *Observer) Managers(ctx context.Context, out *observed.Observation) erro
 	if err != nil {
 		return err
 	}
-	out.DaemonSets = []observed.DaemonSet{}
-	for _, w := range workloads {
-		if w.daemonSet != nil {
-			out.DaemonSets = append(out.DaemonSets, *w.daemonSet)
-		}
-	}
+	sets := lists.Where(workloads, func(w workload) bool { return w.daemonSet != nil })
+	out.DaemonSets = append([]observed.DaemonSet{}, lists.Map(sets, func(w workload) observed.DaemonSet { return *w.daemonSet })...)
 	chosen := choices(workloads)
 	found := make([][]observed.Manager, len(chosen))
 	if err := kube.ForEach(len(chosen), func(i int) (err error) { found[i], err = o.podsWith(ctx, chosen[i]); return err }); err != nil {

@@ -77,9 +77,7 @@ func (c *Controller) choose(ctx context.Context, spec v1alpha1.LeaderMigrationSp
 	settings = append(settings, lists.Map(accept, func(rule string) review.Setting { return review.Setting{Key: "accept", Values: []string{rule}} })...)
 	for _, one := range settings {
 		s.names = append(s.names, one.Key)
-		for _, v := range one.Values {
-			s.Continue = append(s.Continue, "--"+one.Key+"="+v)
-		}
+		s.Continue = append(s.Continue, lists.Map(one.Values, func(v string) string { return "--" + one.Key + "=" + v })...)
 	}
 	s.Finder, s.Revert, s.Chosen.Planner.Target = finder, s.Continue, target
 	if err := cmp.Or(controller.CheckAccept(target.Accept), s.Permitted("")); err != nil {

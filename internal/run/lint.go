@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	lm "github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/rules"
@@ -126,8 +127,8 @@ func (l Lint) refuse(made *Checked, err error) (keeps bool) {
 	}
 	found := []transform.Finding{r.Finding()}
 	for _, d := range l.Finder.Formats {
-		if i := slices.IndexFunc(d.Rules, func(rule transform.Rule) bool { return rule.ID == r.Rule }); i >= 0 {
-			found = d.Rules[i].Report(found, l.Target.Accept)
+		if rule, has := lists.Find(d.Rules, func(rule transform.Rule) bool { return rule.ID == r.Rule }); has {
+			found = rule.Report(found, l.Target.Accept)
 			break
 		}
 	}

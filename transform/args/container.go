@@ -28,12 +28,7 @@ var switches = []string{"enable-leader-migration", "leader-elect", "configure-cl
 // value may be after its flag as an item of its own. It fails for items
 // whose meaning is not certain.
 func ReadContainer(container yamledit.Node, program int) (Container, error) {
-	c := Container{node: container}
-	for _, key := range []string{"command", "args"} {
-		if at := container.Get(key); at.IsList() {
-			c.lists = append(c.lists, at)
-		}
-	}
+	c := Container{node: container, lists: lists.Where([]yamledit.Node{container.Get("command"), container.Get("args")}, yamledit.Node.IsList)}
 	items := slices.Concat(lists.Map(c.lists, yamledit.Node.Items)...)
 	for items = items[min(program, len(items)):]; len(items) > 0; {
 		p, taken, err := placed(items)

@@ -114,8 +114,7 @@ func (c Chart) missingArgs(o Options) []string {
 	if o.CloudConfig && c.lacksCloudConfig() {
 		missing = append(missing, cloudConfigArg)
 	}
-	missing = append(missing, dashed(leadermigration.Missing(o.ShortLeases, c.Args(), leadermigration.CloudTimings()))...)
-	return missing
+	return append(missing, dashed(leadermigration.Missing(o.ShortLeases, c.Args(), leadermigration.CloudTimings()))...)
 }
 
 // dashed are arguments as the chart has them.

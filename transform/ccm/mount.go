@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -27,20 +28,12 @@ type mount struct {
 	folder string
 }
 
-func (m mount) volume() yamledit.Map {
-	return yamledit.Map{{Key: "name", Value: m.name}, m.source}
-}
-
-func (m mount) mounted() yamledit.Map {
-	return yamledit.Map{{Key: "name", Value: m.name}, {Key: "mountPath", Value: m.folder}, {Key: "readOnly", Value: true}}
-}
-
 // addMounts adds mounts to the chart's values.
 func addMounts(at placer, mounts ...mount) error {
-	var volumes, mounted []any
-	for _, m := range mounts {
-		volumes, mounted = append(volumes, m.volume()), append(mounted, m.mounted())
-	}
+	volumes := lists.Map(mounts, func(m mount) any { return yamledit.Map{{Key: "name", Value: m.name}, m.source} })
+	mounted := lists.Map(mounts, func(m mount) any {
+		return yamledit.Map{{Key: "name", Value: m.name}, {Key: "mountPath", Value: m.folder}, {Key: "readOnly", Value: true}}
+	})
 	if err := appendOrPut(at, volumesKey, volumes); err != nil {
 		return err
 	}
@@ -82,7 +75,7 @@ func removeMount(at placer, volume string) error {
 		if err != nil {
 			return err
 		}
-		gone := slices.DeleteFunc(list.Items(), func(n yamledit.Node) bool { return n.StringAt("name") != volume })
+		gone := lists.Where(list.Items(), func(n yamledit.Node) bool { return n.StringAt("name") == volume })
 		if len(gone) > 0 && len(gone) == list.Len() && len(list.Comments()) == 0 {
 			p.edit.Remove(list)
 			continue

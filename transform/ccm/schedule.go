@@ -30,10 +30,7 @@ func (c Chart) Refuses(class NodeClass) string {
 		return "the tolerations cannot be read"
 	}
 	for _, taint := range class.Taints {
-		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
-			continue
-		}
-		if !tolerates(tolerations, taint) {
+		if taint.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(tolerations, taint) {
 			return fmt.Sprintf("no toleration for the taint %s:%s", taint.Key, taint.Effect)
 		}
 	}

@@ -61,11 +61,7 @@ func (r Release) Base() Layer {
 
 // After returns a layer after another one whose values are unknown.
 func (r Release) After(layer Layer) (Layer, bool) {
-	i := slices.IndexFunc(r.Layers, func(l Layer) bool { return l.unknown && l.order > layer.order })
-	if i < 0 {
-		return Layer{}, false
-	}
-	return r.Layers[i], true
+	return lists.Find(r.Layers, func(l Layer) bool { return l.unknown && l.order > layer.order })
 }
 
 // Overrides reports whether anything apart from valuesContent of the HelmChart holds

@@ -53,9 +53,7 @@ func Evaluate(doc *yamledit.Document, use Use) error {
 	if k := use.PatchOf; k != nil {
 		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), "a patch of "+k.File+", not a cluster", k.instead())
 	}
-	all := Effects(doc, use)
-	if i := slices.IndexFunc(all, func(e Effect) bool { return !e.apart }); i >= 0 {
-		e := all[i]
+	if e, has := lists.Find(Effects(doc, use), func(e Effect) bool { return !e.apart }); has {
 		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), e.Said()+", so this is not what reaches the cluster: a patch can replace a list that is edited here", use.instead(e.by))
 	}
 	return nil

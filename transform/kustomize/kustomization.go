@@ -80,11 +80,5 @@ func str(n yamledit.Node, keys ...string) string {
 
 // texts returns the strings of a list.
 func texts(list yamledit.Node) []string {
-	var all []string
-	for _, item := range list.Items() {
-		if s, ok := item.String(); ok {
-			all = append(all, s)
-		}
-	}
-	return all
+	return lists.Found(list.Items(), yamledit.Node.String)
 }

@@ -5,7 +5,6 @@ package leadermigration
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -75,11 +74,10 @@ func Embedded(at yamledit.Node) (yamledit.Node, []transform.Finding, error) {
 }
 
 func first(docs []*yamledit.Document) yamledit.Node {
-	i := slices.IndexFunc(docs, func(d *yamledit.Document) bool { return d.Root().StringAt("kind") == Kind })
-	if i < 0 {
-		return yamledit.Node{}
+	if d, has := lists.Find(docs, func(d *yamledit.Document) bool { return d.Root().StringAt("kind") == Kind }); has {
+		return d.Root()
 	}
-	return docs[i].Root()
+	return yamledit.Node{}
 }
 
 // bareWildcard is how Kubernetes' own page prints a component: YAML takes the

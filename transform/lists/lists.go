@@ -47,6 +47,16 @@ func Find[T any](list []T, is func(T) bool) (found T, has bool) {
 	return found, false
 }
 
+// Found returns what a function finds for the items; nothing for those for which it finds nothing.
+func Found[T, U any](list []T, find func(T) (U, bool)) (all []U) {
+	for _, item := range list {
+		if found, has := find(item); has {
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
 // Keys returns the keys of maps, each of them once, in their order.
 func Keys[K cmp.Ordered, V any](of ...map[K]V) []K {
 	all := map[K]bool{}

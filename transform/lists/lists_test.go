@@ -46,3 +46,10 @@ func TestDistinctKeepsTheFirstOfThoseThatRepeat(t *testing.T) {
 func TestKeysAreThoseOfAllMapsInOrder(t *testing.T) {
 	assert.EqualSlices(t, Keys(map[string]int{"b": 1, "a": 2}, nil, map[string]int{"c": 1, "a": 3}), []string{"a", "b", "c"})
 }
+
+func TestFoundHasWhatIsFoundForItemsInTheirOrder(t *testing.T) {
+	even := func(n int) (string, bool) { return strconv.Itoa(n), n%2 == 0 }
+	assert.EqualSlices(t, Found([]int{4, 1, 2}, even), []string{"4", "2"})
+	got := Found([]int{1}, even)
+	assert.True(t, got == nil, got)
+}

@@ -88,8 +88,8 @@ type neighbours struct {
 
 // Manager implements transform.Cluster.
 func (n *neighbours) Manager() yamledit.Node {
-	if i := slices.IndexFunc(n.members, func(m *migration) bool { return m.Component == cloudManager }); i >= 0 {
-		return n.members[i].Root
+	if m, has := lists.Find(n.members, func(m *migration) bool { return m.Component == cloudManager }); has {
+		return m.Root
 	}
 	return yamledit.Node{}
 }

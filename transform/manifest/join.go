@@ -33,15 +33,15 @@ type share struct {
 
 // stage joins what the documents have of stage i. Those that edit nothing in it only
 // refer to the others.
-func (c *cluster) stage(lists [][]transform.Stage, i int) transform.Stage {
+func (c *cluster) stage(each [][]transform.Stage, i int) transform.Stage {
 	var shares []share
-	for member, list := range lists {
+	for member, list := range each {
 		if list[i].Edit != nil {
 			shares = append(shares, share{list[i], member})
 		}
 	}
 	if len(shares) == 0 {
-		return lists[0][i]
+		return each[0][i]
 	}
 	s := shares[0].Stage
 	s.Why = c.why(shares)
@@ -55,10 +55,8 @@ func (c *cluster) stage(lists [][]transform.Stage, i int) transform.Stage {
 		}
 		return nil
 	})
-	s.AfterManual = nil
-	for _, part := range shares {
-		s.AfterManual = append(s.AfterManual, slices.DeleteFunc(slices.Clone(part.AfterManual), c.plans)...)
-	}
+	byHand := lists.Flat(shares, func(part share) []string { return part.AfterManual })
+	s.AfterManual = lists.Where(byHand, func(stage string) bool { return !c.plans(stage) })
 	s.Before = c.actions(shares, func(s transform.Stage) []action.Action { return s.Before })
 	s.After = c.actions(shares, func(s transform.Stage) []action.Action { return s.After })
 	s.Verify = c.actions(shares, func(s transform.Stage) []action.Action { return s.Verify })

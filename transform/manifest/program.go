@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -86,13 +87,7 @@ func podOf(root yamledit.Node, kind string) yamledit.Node {
 
 // programs returns the managers in the containers of a pod.
 func programs(pod yamledit.Node) []program {
-	var found []program
-	for _, c := range pod.Get("containers").Items() {
-		if p, is := programIn(c); is {
-			found = append(found, p)
-		}
-	}
-	return found
+	return lists.Found(pod.Get("containers").Items(), programIn)
 }
 
 // programIn finds the manager that a container runs: by its command, or else by

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -43,9 +44,7 @@ func (m *migration) isJoined() bool {
 		ours = append(ours, "--"+configFlag+"="+a.Value)
 	}
 	if len(m.joined()) > 0 {
-		for _, a := range m.short() {
-			ours = append(ours, "--"+a.Text)
-		}
+		ours = append(ours, lists.Map(m.short(), func(a args.Arg) string { return "--" + a.Text })...)
 	}
 	if m.Kind == kindConfiguration {
 		return true // a mapping may have sorted them in

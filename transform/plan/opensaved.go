@@ -117,12 +117,7 @@ type met struct {
 
 // meet finds out how far each document has come.
 func (s Saved) meet(docs []*yamledit.Document) (meeting, error) {
-	var m meeting
-	for _, stage := range s.Stages {
-		if stage.edits() {
-			m.edits = append(m.edits, stage)
-		}
-	}
+	m := meeting{edits: lists.Where(s.Stages, SavedStage.edits)}
 	taken := make([]bool, len(s.sources()))
 	for _, doc := range docs {
 		known, ok := s.know(doc, m.edits, taken)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -130,9 +131,5 @@ func same(d transform.Format, doc, other *yamledit.Document) bool {
 }
 
 func stageOf(stages []transform.Stage, name string) (transform.Stage, bool) {
-	i := slices.IndexFunc(stages, func(s transform.Stage) bool { return s.Name == name })
-	if i < 0 {
-		return transform.Stage{}, false
-	}
-	return stages[i], true
+	return lists.Find(stages, func(s transform.Stage) bool { return s.Name == name })
 }

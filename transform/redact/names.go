@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unicode"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // naming is what the name of a key says about its value.
@@ -112,11 +114,8 @@ func nameTells(key string) naming {
 	if key == kubeconfigFlag {
 		return reference
 	}
-	n := name{flat: flatten(key)}
+	n := name{flat: flatten(key), words: lists.Map(wordsOf(key), unnumbered)}
 	n.bare = unnumbered(n.flat)
-	for _, w := range wordsOf(key) {
-		n.words = append(n.words, unnumbered(w))
-	}
 	for _, row := range table {
 		for _, entry := range row.entries {
 			if row.matches(n, entry) {

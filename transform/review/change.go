@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -96,11 +97,8 @@ func added(after *Side, t transform.Target) Change {
 	if c, err := after.Format.Lint(after.all(), t); err != nil && c == nil && len(transform.NotMigratableIn(err)) == 0 {
 		out.Findings = planLost.Report([]transform.Finding{placed(err, after.Docs[0].Root(), "")}, t.Accept)
 	}
-	for _, f := range lint(after, t) {
-		if f.Rule != transform.RuleNotMigratable {
-			out.Findings = append(out.Findings, f)
-		}
-	}
+	own := lists.Where(lint(after, t), func(f transform.Finding) bool { return f.Rule != transform.RuleNotMigratable })
+	out.Findings = append(out.Findings, own...)
 	return out
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -191,11 +192,7 @@ func (c *comparison) fresh() {
 			lost[place{f.File, f.Line}] = true
 		}
 	}
-	for _, f := range found {
-		if !had[f.Rule+" "+f.Path] && !lost[place{f.File, f.Line}] {
-			c.findings = append(c.findings, f)
-		}
-	}
+	c.findings = append(c.findings, lists.Where(found, func(f transform.Finding) bool { return !had[f.Rule+" "+f.Path] && !lost[place{f.File, f.Line}] })...)
 }
 
 // lint returns the errors of a side, and what is one in a change: a change that makes half-switched

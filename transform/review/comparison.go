@@ -223,14 +223,11 @@ func (c *comparison) stages() []Stage {
 
 // next is the first stage whose edit is left in a plan; "" for none.
 func next(p *plan.Plan) string {
-	if p != nil {
-		for _, s := range p.Steps {
-			if s.Left() {
-				return s.Stage.Name
-			}
-		}
+	if p == nil {
+		return ""
 	}
-	return ""
+	s, _ := lists.Find(p.Steps, plan.Step.Left)
+	return s.Stage.Name
 }
 
 // passed is the first stage that the change passes over: it was left to do, the switch leaves no

@@ -6,7 +6,6 @@ package review
 import (
 	"fmt"
 	"path"
-	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -50,10 +49,7 @@ func Pairs(before, after []*Side, was func(file string) string) []Pair {
 		heir := func(a *Side) bool {
 			return m.of[a] == nil && a.Format.Name == b.Format.Name && (is(b, a) || near(b, a) || b.Docs[0].Root().Get("spec").Exists() && a.Format.SameSpec(b.Docs[0], a.Docs[0]))
 		}
-		if i := slices.IndexFunc(after, heir); i >= 0 {
-			p.Heir = after[i]
-		}
-		if p.Heir != nil && is(b, p.Heir) {
+		if p.Heir, _ = lists.Find(after, heir); p.Heir != nil && is(b, p.Heir) {
 			p.Heir, p.Away = nil, file(p.Heir)
 		}
 		pairs = append(pairs, p)
@@ -115,9 +111,7 @@ func (s *Side) known() (all []described) {
 	if s.Format.Grouping.Several {
 		roots = roots[1:]
 	}
-	for _, root := range roots {
-		all = append(all, described{id, root})
-	}
+	all = lists.Map(roots, func(root string) described { return described{id, root} })
 	if !s.Format.Grouping.Several {
 		all = append(all, described{Identity: id})
 	}
@@ -159,11 +153,9 @@ func (m *matching) match(after []*Side, same func(b, a *Side) bool) {
 		if m.of[a] != nil {
 			continue
 		}
-		for _, b := range m.before {
-			if !m.taken[b] && (b.Unnamed || !a.Unnamed) && same(b, a) {
-				m.of[a], m.taken[b] = b, true
-				break
-			}
+		fits := func(b *Side) bool { return !m.taken[b] && (b.Unnamed || !a.Unnamed) && same(b, a) }
+		if b, has := lists.Find(m.before, fits); has {
+			m.of[a], m.taken[b] = b, true
 		}
 	}
 }

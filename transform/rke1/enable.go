@@ -109,12 +109,7 @@ func (m *migration) enableUndo(e *transform.Reverse) error {
 func (m *migration) removeFlags(e *yamledit.Edit, names []string) {
 	for _, key := range []string{argsKey, argsArrayKey} {
 		at := m.get(servicesKey, manager, key)
-		var gone []yamledit.Node
-		for _, name := range names {
-			if n := at.Get(name); n.Exists() {
-				gone = append(gone, n)
-			}
-		}
+		gone := lists.Where(lists.Map(names, func(name string) yamledit.Node { return at.Get(name) }), yamledit.Node.Exists)
 		if len(gone) > 0 && len(gone) == at.Len() {
 			gone = m.emptied(at, gone)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -117,13 +118,7 @@ func (c *Cluster) places(service string) []yamledit.Node {
 	if service == kubelet {
 		keys = append(keys, winArgsKey, winArrayKey)
 	}
-	var found []yamledit.Node
-	for _, key := range keys {
-		if n := c.get(servicesKey, service, key); n.IsMap() {
-			found = append(found, n)
-		}
-	}
-	return found
+	return lists.Where(lists.Map(keys, func(key string) yamledit.Node { return c.get(servicesKey, service, key) }), yamledit.Node.IsMap)
 }
 
 // situation reports what the release and the provider leave of a migration. The file of a

@@ -5,6 +5,7 @@ package rke1
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -85,9 +86,7 @@ func nodeClass(n node) ccm.NodeClass {
 	for _, r := range n.Role {
 		class.Labels[role+r] = "true"
 	}
-	for key, value := range n.Labels {
-		class.Labels[key] = value
-	}
+	maps.Copy(class.Labels, n.Labels)
 	taint := func(r string, effect corev1.TaintEffect) {
 		if slices.Contains(n.Role, r) && !slices.Contains(n.Role, "worker") {
 			class.Taints = append(class.Taints, corev1.Taint{Key: role + r, Value: "true", Effect: effect})

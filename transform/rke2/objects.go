@@ -45,13 +45,9 @@ func grouping() transform.Grouping {
 // objects returns those of the documents that a Cluster names, in the order of its
 // entries.
 func objects(cluster *yamledit.Document, docs []*yamledit.Document) []*yamledit.Document {
-	var named []*yamledit.Document
-	for _, o := range configObjects(cluster) {
-		if doc, given := lists.Find(docs, func(d *yamledit.Document) bool { return isObject(d, o, cluster) }); given {
-			named = append(named, doc)
-		}
-	}
-	return named
+	return lists.Found(configObjects(cluster), func(o effective.Object) (*yamledit.Document, bool) {
+		return lists.Find(docs, func(d *yamledit.Document) bool { return isObject(d, o, cluster) })
+	})
 }
 
 // isObject reports whether a document is an object in the namespace of a cluster.

@@ -173,11 +173,9 @@ type misplacement struct {
 
 func (m *migration) misplaced() []misplacement {
 	const global = "machineGlobalConfig"
-	places := []misplacement{{global, m.RKEConfig().Get(global), m.argumentsIn(m.RKEConfig())}}
-	for _, l := range m.Layers[1:] {
-		places = append(places, misplacement{"config", l.Config, m.argumentsIn(l.Entry)})
-	}
-	return slices.DeleteFunc(places, func(p misplacement) bool { return len(p.keys) == 0 })
+	places := lists.Map(m.Layers[1:], func(l effective.Layer) misplacement { return misplacement{"config", l.Config, m.argumentsIn(l.Entry)} })
+	places = slices.Insert(places, 0, misplacement{global, m.RKEConfig().Get(global), m.argumentsIn(m.RKEConfig())})
+	return lists.Where(places, func(p misplacement) bool { return len(p.keys) > 0 })
 }
 
 // argumentsIn returns the entries of a mapping that are arguments of machines,

@@ -81,9 +81,7 @@ func Evaluate(o *observed.Observation, c Choice) Verdict {
 	for _, f := range transform.Stopping(v.Findings) {
 		bad[f.Path] = true
 	}
-	for _, n := range o.Nodes {
-		v.Nodes = append(v.Nodes, Node{n.Name, n.ProviderID, !bad[nodePath(n.Name)]})
-	}
+	v.Nodes = lists.Map(o.Nodes, func(n observed.Node) Node { return Node{n.Name, n.ProviderID, !bad[nodePath(n.Name)]} })
 	return v
 }
 

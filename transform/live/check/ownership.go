@@ -28,12 +28,11 @@ type leaseFinder func(name string) leaseHolder
 // leasesOf returns the leases of an observation.
 func leasesOf(leases []observed.Lease) leaseFinder {
 	return func(name string) leaseHolder {
-		for _, l := range leases {
-			if l.Name == name {
-				return leaseHolder{Holder: l.Holder, Life: l.Life()}
-			}
+		l, has := lists.Find(leases, func(l observed.Lease) bool { return l.Name == name })
+		if !has {
+			return leaseHolder{Life: observed.Dead}
 		}
-		return leaseHolder{Life: observed.Dead}
+		return leaseHolder{Holder: l.Holder, Life: l.Life()}
 	}
 }
 

@@ -85,11 +85,7 @@ func newIdentity(holder, component string, processes []Process) *identity {
 	if len(there) > 0 {
 		mine = there
 	}
-	i := &identity{component: component}
-	for _, p := range mine {
-		i.candidates = append(i.candidates, candidate{p.Container, p.Path(), p.Mirror})
-	}
-	return i
+	return &identity{component: component, candidates: lists.Map(mine, func(p Process) candidate { return candidate{p.Container, p.Path(), p.Mirror} })}
 }
 
 // leads names the component whose main lease is among the records, or "".

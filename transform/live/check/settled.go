@@ -5,6 +5,8 @@ package check
 
 import (
 	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // clusterNotSettled uses Rancher's own objects; the conditions of a Cluster are
@@ -19,9 +21,7 @@ func (j *evaluation) clusterNotSettled(found report) {
 		if !c.Applied {
 			open = append(open, "the spec differs from the applied spec")
 		}
-		for _, name := range c.NotTrue {
-			open = append(open, "the condition "+name+" is not True")
-		}
+		open = append(open, lists.Map(c.NotTrue, func(name string) string { return "the condition " + name + " is not True" })...)
 		if len(open) > 0 {
 			found(c.Namespace+"/rkecontrolplanes/"+c.Name, "the cluster is not settled: "+strings.Join(open, ", "), fix)
 		}

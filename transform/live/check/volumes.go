@@ -36,9 +36,7 @@ func (j *evaluation) inTreeVolumes(found report) {
 
 func (j *evaluation) volumeUses() []string {
 	uses := lists.Map(j.Volumes, func(v observed.Volume) string { return v.Kind + " " + v.Name })
-	for _, c := range j.StorageClasses {
-		uses = append(uses, "StorageClass "+c)
-	}
+	uses = append(uses, lists.Map(j.StorageClasses, func(c string) string { return "StorageClass " + c })...)
 	for _, n := range j.Nodes {
 		if n.InTreeVolumes > 0 {
 			uses = append(uses, fmt.Sprintf("%d on %s", n.InTreeVolumes, n.Name))

@@ -6,8 +6,10 @@ package rollout
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Permission is one verb on one resource.
@@ -87,6 +89,7 @@ func WidePermissions(verb string, of Subject) []Permission {
 
 // permissions are those of the rows that choose keeps, each once.
 func (of Subject) permissions(verb string, choose func(Requirement) (Requirement, bool)) []Permission {
+	own := strings.NewReplacer(Home, of.Home, Own, of.Name, ID, of.ID)
 	var list []Permission
 	for _, r := range Requirements() {
 		r, chosen := choose(r)
@@ -94,24 +97,12 @@ func (of Subject) permissions(verb string, choose func(Requirement) (Requirement
 			continue
 		}
 		for _, do := range r.Do {
-			permission := Permission{Group: r.Group, Resource: r.Resource, Verb: do, Namespace: r.Namespace}
-			if r.Namespace == Home {
-				permission.Namespace = of.Home
-			}
-			permission.Name = r.Name
-			switch r.Name {
-			case Own:
-				permission.Name = of.Name
-			case ID:
-				permission.Name = of.ID
-			}
+			permission := Permission{Namespace: own.Replace(r.Namespace), Group: r.Group, Resource: r.Resource, Name: own.Replace(r.Name), Verb: do}
 			if r.Downstream {
 				permission.Cluster = of.ID
 			}
-			if !slices.Contains(list, permission) {
-				list = append(list, permission)
-			}
+			list = append(list, permission)
 		}
 	}
-	return list
+	return lists.Distinct(list)
 }

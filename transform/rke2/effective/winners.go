@@ -8,18 +8,14 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Candidates returns the values of a key for a class, in the order of the
 // merge: the last one wins.
-func (m *Machines) Candidates(class Class, key string) (found []yamledit.Node) {
-	for _, l := range m.matching(class) {
-		if n := l.Get(key); n.Exists() {
-			found = append(found, n)
-		}
-	}
-	return found
+func (m *Machines) Candidates(class Class, key string) []yamledit.Node {
+	return lists.Where(lists.Map(m.matching(class), func(l Layer) yamledit.Node { return l.Get(key) }), yamledit.Node.Exists)
 }
 
 // Winner returns the value that wins a key for a class, which the filter may drop; it does not exist
