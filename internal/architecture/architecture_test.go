@@ -4,6 +4,7 @@
 package architecture_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -11,11 +12,12 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 const (
@@ -31,137 +33,97 @@ const effective = "transform/rke2/effective"
 // What reaches outside the process, or writes where the caller did not ask.
 var doesIO = []string{"io/fs", "io/ioutil", "log", "net", "net/http", "os", "syscall"}
 
-func TestTransformDoesNoIO(t *testing.T) {
-	forbid(t, "transform decides and does no I/O",
-		func(f file) bool { return in(f.folder, "transform") && !f.test },
-		// net/url and its like are only strings, so net is not forbidden with all below it.
-		func(imported string) bool {
-			return slices.Contains(doesIO, imported) || in(imported, "os", "log", "net/http")
-		})
-}
-
-func TestTransformImportsNeitherInternalNorCmd(t *testing.T) {
-	forbid(t, "imports point from cmd to internal to transform",
-		func(f file) bool { return in(f.folder, "transform") },
-		func(imported string) bool { return ours(imported, "internal", "cmd") })
-}
-
-func TestInternalDoesNotImportCmd(t *testing.T) {
-	forbid(t, "imports point from cmd to internal to transform",
-		func(f file) bool { return in(f.folder, "internal") },
-		func(imported string) bool { return ours(imported, "cmd") })
-	forbid(t, "imports point from cmd to run to what it is made of",
-		func(f file) bool { return in(f.folder, "internal") && !in(f.folder, "internal/run") },
-		func(imported string) bool { return ours(imported, "internal/run") })
-}
-
-func TestInternalKnowsNoFormat(t *testing.T) {
-	forbid(t, "only cmd names the formats, and tests",
-		func(f file) bool { return in(f.folder, "internal") && !f.test && !in(f.folder, testServers...) },
-		func(imported string) bool { return ours(imported, formats...) })
-}
-
-func TestFormatsDoNotImportEachOther(t *testing.T) {
-	for _, format := range formats {
-		forbid(t, "the formats do not know each other",
-			func(f file) bool { return in(f.folder, format) },
-			func(imported string) bool { return ours(imported, formats...) && !ours(imported, format) })
-	}
-}
-
-func TestWhatMachinesGetIsIndependentOfTheObjectThatSaysIt(t *testing.T) {
-	forbid(t, "rke2 reads Rancher's object and asks effective, which knows neither that nor stages",
-		func(f file) bool { return in(f.folder, effective) && !f.test },
-		func(imported string) bool {
-			return ours(imported, "transform") && !ours(imported, "transform/args", "transform/k8s", "transform/lists", "transform/yamledit") && imported != module+"/transform"
-		})
-	forbid(t, "other packages ask the format",
-		func(f file) bool { return !f.test && !in(f.folder, "transform/rke2", "cmd") },
-		func(imported string) bool { return ours(imported, effective) })
-}
-
-func TestTheEngineKnowsNoStageAndNoFormat(t *testing.T) {
-	forbid(t, "imports point from the formats to the plan to the contract",
-		func(f file) bool { return in(f.folder, "transform/plan") },
-		func(imported string) bool {
-			return ours(imported, slices.Concat(formats, []string{"transform/stages", "transform/rules", "transform/live", "transform/ccm"})...)
-		})
-}
-
-func TestYamleditImportsNoOtherPackageOfThisModule(t *testing.T) {
-	const yamledit = "transform/yamledit"
-	forbid(t, "yamledit imports no other package",
-		func(f file) bool { return in(f.folder, yamledit) },
-		func(imported string) bool { return in(imported, module) && !ours(imported, yamledit) })
-}
-
-func TestOnlyCmdImportsCobra(t *testing.T) {
-	forbid(t, "the command line is cmd's alone",
-		func(f file) bool { return !in(f.folder, "cmd") },
-		func(imported string) bool { return in(imported, "github.com/spf13/cobra") })
-}
-
-func TestGoCmpIsImportedByTestsOnly(t *testing.T) {
-	forbid(t, "go-cmp may panic and is meant for tests",
-		func(f file) bool { return !f.test && !in(f.folder, "internal/assert") },
-		func(imported string) bool {
-			return in(imported, "github.com/google/go-cmp") || ours(imported, "internal/assert")
-		})
-}
-
 // Servers for tests are packages of their own, so that several packages can use them.
 var testServers = []string{"internal/observe/apitest", "internal/rancher/ranchertest", "internal/migrate/migratetest"}
 
-func TestOnlyTestsAndTheirServersUseTheNetworkInMemory(t *testing.T) {
-	forbid(t, "production code speaks over the network of the machine",
-		func(f file) bool {
-			return !f.test && !in(f.folder, "internal/memnet") && !in(f.folder, testServers...)
-		},
-		func(imported string) bool {
-			return ours(imported, "internal/memnet") || ours(imported, testServers...)
-		})
+// A rule forbids imports in the files that it governs.
+type rule struct {
+	name      string
+	governs   func(file) bool
+	forbidden func(imported string) bool
 }
 
-func TestGoldenCasesAreReadByTestsOnly(t *testing.T) {
-	forbid(t, "golden cases are what tests expect",
-		func(f file) bool { return !f.test && !in(f.folder, "internal/golden") },
-		func(imported string) bool { return ours(imported, "internal/golden") })
+var rules = []rule{
+	// net/url and its like are only strings, so net is not forbidden with all below it.
+	{"transform decides and does no I/O", codeOf("transform"), func(imported string) bool {
+		return slices.Contains(doesIO, imported) || in(imported, "os", "log", "net/http")
+	}},
+	{"imports point from cmd to internal to transform", filesOf("transform"), anyOf("internal", "cmd")},
+	{"imports point from cmd to internal", filesOf("internal"), anyOf("cmd")},
+	{"imports point from cmd to run to what it is made of", func(f file) bool {
+		return in(f.folder, "internal") && !in(f.folder, "internal/run")
+	}, anyOf("internal/run")},
+	{"only cmd names the formats, and tests", func(f file) bool {
+		return in(f.folder, "internal") && codeBut(testServers...)(f)
+	}, anyOf(formats...)},
+	{"rke2 reads Rancher's object and asks effective, which knows neither that nor stages", codeOf(effective), func(imported string) bool {
+		return ours(imported, "transform") && !ours(imported, "transform/args", "transform/k8s", "transform/lists", "transform/yamledit") && imported != module+"/transform"
+	}},
+	{"other packages than rke2 ask the format what machines get", codeBut("transform/rke2", "cmd"), anyOf(effective)},
+	{"imports point from the formats to the plan to the contract", filesOf("transform/plan"),
+		anyOf(append([]string{"transform/stages", "transform/rules", "transform/live", "transform/ccm"}, formats...)...)},
+	{"yamledit imports no other package", filesOf("transform/yamledit"), func(imported string) bool {
+		return in(imported, module) && !ours(imported, "transform/yamledit")
+	}},
+	{"the command line is cmd's alone", func(f file) bool { return !in(f.folder, "cmd") }, func(imported string) bool {
+		return in(imported, "github.com/spf13/cobra")
+	}},
+	{"go-cmp may panic and is meant for tests", codeBut("internal/assert"), func(imported string) bool {
+		return in(imported, "github.com/google/go-cmp") || ours(imported, "internal/assert")
+	}},
+	{"production code speaks over the network of the machine", codeBut(append(testServers, "internal/memnet")...), anyOf(append(testServers, "internal/memnet")...)},
+	{"golden cases are what tests expect", codeBut("internal/golden"), anyOf("internal/golden")},
 }
 
-// The tests above would also pass over files they never found.
-func TestEveryLayerIsFound(t *testing.T) {
-	for _, layer := range []string{"cmd", "internal", "transform", "transform/yamledit"} {
-		assert.Truef(t, slices.ContainsFunc(files(t), func(f file) bool { return in(f.folder, layer) && !f.test }), "no Go files found in %s", layer)
+func TestImportsFollowTheRules(t *testing.T) {
+	all := slices.Clone(rules)
+	for _, format := range formats {
+		all = append(all, rule{"the formats do not know each other", filesOf(format), func(imported string) bool {
+			return ours(imported, formats...) && !ours(imported, format)
+		}})
 	}
-}
-
-// A file is one Go file of this module; its folder is relative to the module's, with slashes.
-type file struct {
-	folder, name string
-	test         bool
-	imports      []string
-}
-
-// forbid reports every import that is forbidden in a file the rule governs.
-func forbid(t *testing.T, rule string, governs func(file) bool, forbidden func(string) bool) {
-	t.Helper()
 	for _, f := range files(t) {
-		if !governs(f) {
-			continue
-		}
 		for _, imported := range f.imports {
-			if forbidden(imported) && !(f.test && ours(imported, "internal/assert")) { // all tests require by it
-				t.Errorf("%s imports %s; %s", path.Join(f.folder, f.name), imported, rule)
+			for _, r := range all {
+				broken := r.governs(f) && r.forbidden(imported) && !(f.test && ours(imported, "internal/assert")) // all tests require by it
+				assert.Truef(t, !broken, "%s imports %s; %s", f.path, imported, r.name)
 			}
 		}
 	}
 }
 
-// files parses the imports of every Go file of the module, whatever its build constraints say.
+// The rules would also pass over files that were never found.
+func TestEveryLayerIsFound(t *testing.T) {
+	for _, layer := range []string{"cmd", "internal", "transform", "transform/yamledit"} {
+		assert.Truef(t, slices.ContainsFunc(files(t), codeOf(layer)), "no Go files found in %s", layer)
+	}
+}
+
+// A file is one Go file of this module; its path and folder are relative to the module's, with slashes.
+type file struct {
+	path, folder string
+	test         bool
+	imports      []string
+	syntax       *ast.File // without comments
+}
+
+// positions are those of all files.
+var positions = token.NewFileSet()
+
+// files returns every Go file of the module, whatever its build constraints say.
 func files(t *testing.T) []file {
 	t.Helper()
-	var found []file
-	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+	return assert.Value(parsed())(t)
+}
+
+// code returns those that are no tests.
+func code(t *testing.T) []file {
+	t.Helper()
+	return lists.Where(files(t), func(f file) bool { return !f.test })
+}
+
+var parsed = sync.OnceValues(func() (found []file, err error) {
+	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -174,9 +136,8 @@ func files(t *testing.T) []file {
 		found = append(found, f)
 		return err
 	})
-	assert.NilError(t, err)
-	return found
-}
+	return found, err
+})
 
 // notOurs reports whether a folder is hidden, holds test data, or is a module of its own.
 func notOurs(folder string) bool {
@@ -189,24 +150,40 @@ func notOurs(folder string) bool {
 }
 
 func parse(name string) (file, error) {
-	syntax, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+	syntax, err := parser.ParseFile(positions, name, nil, parser.SkipObjectResolution)
 	if err != nil {
 		return file{}, err
 	}
-	relative, err := filepath.Rel(root, name)
-	if err != nil {
-		return file{}, err
-	}
-	folder, base := path.Split(filepath.ToSlash(relative))
-	f := file{folder: path.Clean(folder), name: base, test: strings.HasSuffix(base, "_test.go")}
+	relative := strings.TrimPrefix(filepath.ToSlash(name), root+"/")
+	f := file{path: relative, folder: path.Dir(relative), test: strings.HasSuffix(relative, "_test.go"), syntax: syntax}
 	for _, spec := range syntax.Imports {
-		imported, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			return file{}, err
-		}
-		f.imports = append(f.imports, imported)
+		f.imports = append(f.imports, strings.Trim(spec.Path.Value, "`\""))
 	}
 	return f, nil
+}
+
+// parseText parses a declaration as a file of its own.
+func parseText(t *testing.T, text string) *ast.File {
+	t.Helper()
+	return assert.Value(parser.ParseFile(token.NewFileSet(), "a.go", "package a\n"+text, 0))(t)
+}
+
+// filesOf governs the files of folders, codeOf those that are no tests, and codeBut the latter of all other folders.
+func filesOf(folders ...string) func(file) bool {
+	return func(f file) bool { return in(f.folder, folders...) }
+}
+
+func codeOf(folders ...string) func(file) bool {
+	return func(f file) bool { return !f.test && in(f.folder, folders...) }
+}
+
+func codeBut(folders ...string) func(file) bool {
+	return func(f file) bool { return !f.test && !in(f.folder, folders...) }
+}
+
+// anyOf forbids imports of this module's folders.
+func anyOf(folders ...string) func(string) bool {
+	return func(imported string) bool { return ours(imported, folders...) }
 }
 
 // ours reports whether an import is one of this module's folders, or below one.

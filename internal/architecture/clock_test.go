@@ -5,10 +5,7 @@ package architecture_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"path"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -34,15 +31,14 @@ func TestTestsThatWaitHaveAClockOfTheirOwn(t *testing.T) {
 		if !f.test {
 			continue
 		}
-		name := path.Join(f.folder, f.name)
-		if slices.Contains(onTheMachinesTime, name) {
+		if slices.Contains(onTheMachinesTime, f.path) {
 			excused++
 			continue
 		}
-		used := uses(t, f, clocks)
-		assert.Truef(t, len(used) == 0 || slices.Contains(f.imports, "testing/synctest") || inBubbles(t, f), "%s uses %v; such tests fail on a busy machine: use testing/synctest, as CONTRIBUTING.md says", name, used)
-		used = uses(t, f, sockets)
-		assert.Truef(t, len(used) == 0, "%s uses %v; use memnet.Serve, as CONTRIBUTING.md says", name, used)
+		used := uses(f, clocks)
+		assert.Truef(t, len(used) == 0 || slices.Contains(f.imports, "testing/synctest") || inBubbles(f), "%s uses %v; such tests fail on a busy machine: use testing/synctest, as CONTRIBUTING.md says", f.path, used)
+		used = uses(f, sockets)
+		assert.Truef(t, len(used) == 0, "%s uses %v; use memnet.Serve, as CONTRIBUTING.md says", f.path, used)
 	}
 	assert.Truef(t, excused == len(onTheMachinesTime), "%d of %v are there", excused, onTheMachinesTime)
 }
@@ -52,13 +48,11 @@ func TestTestsThatWaitHaveAClockOfTheirOwn(t *testing.T) {
 var bubbles = []string{"on", "onRKE1", "onRKE2", "onFailing", "onCluster", "onTLS", "onRanchers"}
 
 // inBubbles reports whether the tests of a file are in such ones.
-func inBubbles(t *testing.T, f file) (is bool) {
-	t.Helper()
+func inBubbles(f file) (is bool) {
 	if !in(f.folder, "internal/migrate", "internal/controller", "internal/observe") {
 		return false
 	}
-	parsed := assert.Value(parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.folder, f.name), nil, 0))(t)
-	ast.Inspect(parsed, func(n ast.Node) bool {
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
 		if call, of := n.(*ast.CallExpr); of {
 			function, named := call.Fun.(*ast.Ident)
 			is = is || named && slices.Contains(bubbles, function.Name)
@@ -69,11 +63,8 @@ func inBubbles(t *testing.T, f file) (is bool) {
 }
 
 // uses lists the functions that a file uses of some packages.
-func uses(t *testing.T, f file, functions map[string][]string) []string {
-	t.Helper()
-	parsed := assert.Value(parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.folder, f.name), nil, 0))(t)
-	var used []string
-	ast.Inspect(parsed, func(n ast.Node) bool {
+func uses(f file, functions map[string][]string) (used []string) {
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
 		s, is := n.(*ast.SelectorExpr)
 		if !is {
 			return true

@@ -5,15 +5,14 @@ package architecture_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // A call of a program as text: its name, and a word of its own command line after it.
@@ -25,20 +24,11 @@ var verb = regexp.MustCompile(`%(?:\[\d+\])?[svqd]`)
 // TestCommandsAreWrittenByShell: a value gets into a command by shell.Line alone, for
 // the shell would run what a concatenation or a format leaves unquoted.
 func TestCommandsAreWrittenByShell(t *testing.T) {
-	looked := 0
-	for _, f := range files(t) {
-		if f.test || in(f.folder, "transform/shell", "lab") {
-			continue
+	for _, f := range lists.Where(files(t), codeBut("transform/shell", "lab")) {
+		for _, at := range assembled(f.syntax) {
+			t.Errorf("%s: a command gets a value without quotes; write it with shell.Line", positions.Position(at))
 		}
-		name := filepath.Join(root, f.folder, f.name)
-		fset := token.NewFileSet()
-		file := assert.Value(parser.ParseFile(fset, name, nil, 0))(t)
-		for _, at := range assembled(file) {
-			t.Errorf("%s: a command gets a value without quotes; write it with shell.Line", fset.Position(at))
-		}
-		looked++
 	}
-	assert.True(t, looked != 0, "no file was looked at")
 }
 
 func TestAnAssembledCommandIsFound(t *testing.T) {
@@ -56,9 +46,7 @@ func TestAnAssembledCommandIsFound(t *testing.T) {
 		`fmt.Errorf("%s: not what kubectl get prints", name)`:  0,
 		`"kubectl get -o yaml prints it; " + "or " + "a dump"`: 0,
 	} {
-		file := assert.Value(parser.ParseFile(token.NewFileSet(), "a.go", "package a\nvar x = "+code, 0))(t)
-		got := len(assembled(file))
-		assert.Truef(t, got == want, "%s: found %d times", code, got)
+		assert.Equal(t, len(assembled(parseText(t, "var x = "+code))), want, code)
 	}
 }
 

@@ -7,11 +7,8 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/printer"
 	"go/token"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,8 +27,11 @@ func TestFormatsShareNoCopiedCode(t *testing.T) {
 	seen := map[string]string{} // a run of lines: the place where it is first
 	for _, format := range append(slices.Clone(formats), effective) {
 		own := map[string]string{}
-		for _, file := range sourcesOf(t, format) {
-			for run, place := range runs(t, file) {
+		for _, f := range code(t) {
+			if f.folder != format {
+				continue
+			}
+			for run, place := range runs(t, f) {
 				first, twice := seen[run]
 				assert.Truef(t, !twice, "%s is a copy of %s; move it to a package below transform:\n%s", place, first, run)
 				own[run] = place
@@ -44,33 +44,17 @@ func TestFormatsShareNoCopiedCode(t *testing.T) {
 	}
 }
 
-func sourcesOf(t *testing.T, format string) []string {
-	t.Helper()
-	files := assert.Value(filepath.Glob(filepath.Join(root, format, "*.go")))(t)
-	var sources []string
-	for _, f := range files {
-		if !strings.HasSuffix(f, "_test.go") {
-			sources = append(sources, f)
-		}
-	}
-	return sources
-}
-
 // runs returns the runs of lines in the declarations of a file, and where each is.
-func runs(t *testing.T, file string) map[string]string {
+func runs(t *testing.T, f file) map[string]string {
 	t.Helper()
-	text := assert.Value(os.ReadFile(file))(t)
-	fset := token.NewFileSet()
-	parsed, err := parser.ParseFile(fset, file, text, 0) // without comments
-	assert.NilError(t, err)
 	found := map[string]string{}
-	for _, d := range parsed.Decls {
+	for _, d := range f.syntax.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
 			continue
 		}
-		lines := linesOf(t, fset, d)
+		lines := linesOf(t, d)
 		for i := 0; i+copied <= len(lines); i++ {
-			found[strings.Join(lines[i:i+copied], "\n")] = fmt.Sprintf("%s, in the declaration of line %d", file, fset.Position(d.Pos()).Line)
+			found[strings.Join(lines[i:i+copied], "\n")] = fmt.Sprintf("%s, in the declaration of line %d", f.path, positions.Position(d.Pos()).Line)
 		}
 	}
 	return found
@@ -79,10 +63,10 @@ func runs(t *testing.T, file string) map[string]string {
 var handedOn = []string{"if err != nil {", "return err", "return nil, err"}
 
 // linesOf prints a declaration again and returns its lines.
-func linesOf(t *testing.T, fset *token.FileSet, d ast.Decl) []string {
+func linesOf(t *testing.T, d ast.Decl) []string {
 	t.Helper()
 	var b bytes.Buffer
-	assert.NilError(t, printer.Fprint(&b, fset, d))
+	assert.NilError(t, printer.Fprint(&b, positions, d))
 	var lines []string
 	for _, line := range strings.Split(b.String(), "\n") {
 		line = strings.Join(strings.Fields(line), " ")

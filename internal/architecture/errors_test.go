@@ -5,9 +5,6 @@ package architecture_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
@@ -35,12 +32,8 @@ var withoutCode = map[string]string{
 
 func TestAnErrorSaysItsExitCode(t *testing.T) {
 	found := map[string]bool{} // whether an error says its code, by its name
-	for _, f := range files(t) {
-		if f.test {
-			continue
-		}
-		syntax := assert.Value(parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.folder, f.name), nil, parser.SkipObjectResolution))(t)
-		ast.Inspect(syntax, func(n ast.Node) bool {
+	for _, f := range code(t) {
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.FuncDecl:
 				note(found, f.folder, n)

@@ -5,10 +5,7 @@ package architecture_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,19 +28,14 @@ var named = slices.Concat([]string{"charts", "scripts/facts", "cmd/rke-lm/format
 // TestNoFormatIsNamedElsewhere: what distinguishes formats is a part of transform.Format, so
 // that another one needs no branch.
 func TestNoFormatIsNamedElsewhere(t *testing.T) {
-	looked := 0
-	for _, f := range files(t) {
-		if f.test || in(path.Join(f.folder, f.name), named...) {
+	for _, f := range code(t) {
+		if in(f.path, named...) {
 			continue
 		}
-		fset := token.NewFileSet()
-		syntax := assert.Value(parser.ParseFile(fset, filepath.Join(root, f.folder, f.name), nil, parser.SkipObjectResolution))(t)
-		for _, at := range formatsIn(syntax) {
-			t.Errorf("%s: a format is named; ask transform.Format or its Live, and say there what differs", fset.Position(at))
+		for _, at := range formatsIn(f.syntax) {
+			t.Errorf("%s: a format is named; ask transform.Format or its Live, and say there what differs", positions.Position(at))
 		}
-		looked++
 	}
-	assert.True(t, looked != 0, "no file was looked at")
 }
 
 // formatsIn returns where a file names a format, apart from prose.
@@ -76,8 +68,6 @@ func TestANamedFormatIsFound(t *testing.T) {
 		`var text = "the stub gives nodes rke2://"`:   0,
 		`var rke = 1 // of rke2`:                      0,
 	} {
-		file := assert.Value(parser.ParseFile(token.NewFileSet(), "a.go", "package a\n"+code, 0))(t)
-		got := len(formatsIn(file))
-		assert.Truef(t, got == want, "%s: found %d, not %d", code, got, want)
+		assert.Equal(t, len(formatsIn(parseText(t, code))), want, code)
 	}
 }

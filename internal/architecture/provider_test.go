@@ -5,10 +5,7 @@ package architecture_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // ofAWS is a name of AWS in a text that is no prose, and inArguments one in a text with spaces that is no sentence.
@@ -40,15 +38,10 @@ var namesAWS = map[string]string{
 // TestAWSIsNamedInFewFiles: what another cloud calls differently is in one folder. Prose names AWS everywhere.
 func TestAWSIsNamedInFewFiles(t *testing.T) {
 	var found []string
-	for _, f := range files(t) {
-		name := path.Join(f.folder, f.name)
-		if f.test || in(name, append([]string{"transform/provider", "internal/fleet"}, testServers...)...) {
-			continue
-		}
-		syntax := assert.Value(parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil, parser.SkipObjectResolution))(t)
-		if literalOfAWS(syntax) {
-			found = append(found, name)
-			assert.Truef(t, namesAWS[name] != "", "%s: a name of AWS; put it into transform/provider/aws", name)
+	for _, f := range lists.Where(files(t), codeBut(append(testServers, "transform/provider", "internal/fleet")...)) {
+		if literalOfAWS(f.syntax) {
+			found = append(found, f.path)
+			assert.Truef(t, namesAWS[f.path] != "", "%s: a name of AWS; put it into transform/provider/aws", f.path)
 		}
 	}
 	for name := range namesAWS {

@@ -5,7 +5,6 @@ package architecture_test
 
 import (
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,20 +24,16 @@ func TestAStageIsNamedInFewFiles(t *testing.T) {
 	const most = 8
 	var known []string
 	in := map[string][]string{}
-	for _, f := range files(t) {
-		if f.test {
-			continue
-		}
-		name := path.Join(f.folder, f.name)
-		text := assert.Value(os.ReadFile(filepath.Join(root, name)))(t)
+	for _, f := range code(t) {
+		text := assert.Value(os.ReadFile(filepath.Join(root, f.path)))(t)
 		if f.folder == "transform/stages" {
 			for _, m := range stageConstant.FindAllSubmatch(text, -1) {
 				known = append(known, string(m[1]))
 			}
 		}
 		for _, m := range stageUse.FindAllSubmatch(text, -1) {
-			if stage := string(m[1]); !slices.Contains(in[stage], name) {
-				in[stage] = append(in[stage], name)
+			if stage := string(m[1]); !slices.Contains(in[stage], f.path) {
+				in[stage] = append(in[stage], f.path)
 			}
 		}
 	}
