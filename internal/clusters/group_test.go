@@ -57,8 +57,7 @@ func (in *folder) see(doc *yamledit.Document, name string) {
 
 func parse(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc := assert.Value(yamledit.ParseString("g.yaml", text))(t)
-	return doc
+	return assert.Value(yamledit.ParseString("g.yaml", text))(t)
 }
 
 func TestAGroupKnowsTheSourceOfEachDocumentInTheOrderOfItsFormat(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -56,10 +57,7 @@ func TestTheClustersOfARancherComeOneAfterTheOther(t *testing.T) {
 func TestAClusterThatARancherDoesNotHaveIsAnError(t *testing.T) {
 	managed(t, func(t *testing.T, _ *ranchertest.Server, s *rancher.Server) {
 		for query, code := range map[rancher.Query]int{{Name: "wharf"}: exitcode.Input, {Selector: "env=none"}: exitcode.Refused} {
-			var errs []error
-			for _, r := range finder().Rancher(t.Context(), s, "", query) {
-				errs = append(errs, r.Err)
-			}
+			errs := lists.Map(finder().Rancher(t.Context(), s, "", query), func(r Result) error { return r.Err })
 			assert.Truef(t, len(errs) == 1 && exitcode.Of(errs[0]) == code && strings.Contains(errs[0].Error(), rancher.ErrNone.Error()), "%+v: %v", query, errs)
 		}
 	}, "orchard")
@@ -89,9 +87,7 @@ func TestAPausedObjectIsObjectedTo(t *testing.T) {
 			assert.Truef(t, len(objections) != 0 && len(findings) >= len(objections), "%+v, %+v", findings, objections)
 			c.Live = nil
 			assert.True(t, len(c.Objections(transform.Target{})) == 0, "a file is objected to")
-			if err = errors.Join(result.Err, err); err != nil {
-				t.Error(err)
-			}
+			assert.NilError(t, errors.Join(result.Err, err))
 		}
 	}, "orchard")
 }
@@ -125,9 +121,7 @@ func TestThePoolsOfAClusterAreOpenedWithTheirUserData(t *testing.T) {
 			}
 			for _, c := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "wharf"}) {
 				p, err := plan.Build(c.Format, c.Docs, c.For(external))
-				if err = errors.Join(c.Err, err); err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, errors.Join(c.Err, err))
 				step, _ := p.Step(stages.SwitchToExternal)
 				found := transform.Stopping(step.Findings)
 				shared := len(found) == 1 && found[0].Rule == "node-name-shared" && strings.Contains(found[0].Message, "nc-wharf-a")
@@ -153,8 +147,7 @@ func TestAClusterWhoseLabelsAreTooManyIsOpenedWithItsMachines(t *testing.T) {
 				_, err := plan.Build(c.Format, c.Docs, c.For(transform.Target{}))
 				assert.Truef(t, err == nil, "%s: %v", name, err)
 			}
-			got := r.Count("/machines") - before
-			assert.Truef(t, got == asked, "%s: the machines are listed %d times, not %d", name, got, asked)
+			assert.Equal(t, r.Count("/machines")-before, asked, "the machines are listed", name)
 		}
 	}, "orchard")
 }

@@ -50,14 +50,8 @@ func changed(t *testing.T, paths ...string) (list []File) {
 
 func change(t *testing.T, file, before, after string, first int) []Change {
 	t.Helper()
-	docs := make([]*yamledit.Document, 2)
-	for i, text := range []string{before, after} {
-		var err error
-		if docs[i], err = yamledit.ParseString(file, text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return []Change{{docs[0].Chunk(), docs[1].Chunk(), first}}
+	chunk := func(text string) yamledit.Chunk { return assert.Value(yamledit.ParseString(file, text))(t).Chunk() }
+	return []Change{{chunk(before), chunk(after), first}}
 }
 
 func TestFilesAreWrittenInTheOrderOfTheStagesThatChangeThem(t *testing.T) {
@@ -147,8 +141,7 @@ func TestFilesThatArePrintedAreSeparated(t *testing.T) {
 		var out strings.Builder
 		var p Printer
 		for _, text := range []string{c.first, c.second} {
-			err := p.Print(&out, []byte(text))
-			assert.True(t, err == nil, err)
+			assert.NilError(t, p.Print(&out, []byte(text)))
 		}
 		assert.Truef(t, out.String() == c.want, "%q and %q: %q", c.first, c.second, out.String())
 	}

@@ -11,10 +11,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/source"
-	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/manifest"
-	"github.com/rke-lm/rke-lm/transform/rke1"
-	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const engine = "cluster_name: NAME\nkubernetes_version: v1.26.15-rancher1-1\ncloud_provider: {name: aws}\n"
@@ -28,23 +26,16 @@ func foundWith(t *testing.T, files map[string]string, values string, paths ...st
 		assert.NilError(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		assert.NilError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	f := Finder{Formats: []transform.Format{rke2.Format(), rke1.Format(), manifest.Format()}, Overlays: source.NewOverlays(source.Disk{}), Values: values, Only: "ccm-values"}
+	f := everyFormat()
+	f.Overlays, f.Values, f.Only = source.NewOverlays(source.Disk{}), values, "ccm-values"
 	for _, r := range f.Files(t.Context(), paths, strings.NewReader(files["-"])).Results {
 		if r.Err != nil {
 			errs = append(errs, r.Err.Error())
 		} else if r.Docs != nil {
-			var names []string
-			for _, d := range r.Docs {
-				names = append(names, d.File())
-			}
-			docs = append(docs, strings.Join(names, " "))
+			docs = append(docs, strings.Join(lists.Map(r.Docs, (*yamledit.Document).File), " "))
 		}
-		var names []string
-		for _, e := range r.Ended {
-			names = append(names, e.Name)
-		}
-		if names != nil {
-			ends = append(ends, strings.Join(names, " "))
+		if len(r.Ended) > 0 {
+			ends = append(ends, strings.Join(lists.Map(r.Ended, func(f source.Text) string { return f.Name }), " "))
 		}
 	}
 	return docs, ends, errs
@@ -78,22 +69,15 @@ func TestAValuesFileJoinsTheOnlyClusterOfARun(t *testing.T) {
 		{"a cluster of RKE2", "helm/values.yaml", []string{"rke2.json"}, "", "rke2.json helm/values.yaml", "rke2.json:1: only a cluster of RKE takes the values file"},
 		{"manifests", "helm/values.yaml", []string{"pods"}, "", "pods/a.yaml helm/values.yaml", "pods/a.yaml:1: only a cluster of RKE "},
 		{"a cluster of its own", "b/cluster.yml", []string{"a"}, "", "a/cluster.yml b/cluster.yml", "b/cluster.yml:1: this is the configuration of a cluster"},
+		{"no cluster, so that there is nothing to work on", "helm/values.yaml", []string{"a/other.yaml"}, "", "a/other.yaml, helm/values.yaml", "a/other.yaml: no cluster in it"},
 		{"a folder", "helm", []string{"a"}, "", "", "--ccm-values: helm: is a folder"},
 		{"a missing one", "nothing.yaml", []string{"a"}, "", "", "--ccm-values: nothing.yaml: cannot read it"},
 		{"a stream", "-", []string{"a"}, "", "", "--ccm-values: standard input"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			docs, ends, errs := foundWith(t, files, c.values, c.paths...)
-			assert.Equal(t, strings.Join(docs, ", "), c.docs, "the clusters are")
-			assert.Equal(t, strings.Trim(strings.Join(ends, ", "), ", "), c.ends, "these end together")
-			got := strings.Join(errs, "; ")
-			assert.Truef(t, (c.err != "" || got == "") && strings.Contains(got, c.err) && len(errs) <= 1, "the errors are %q", got)
-		})
+		docs, ends, errs := foundWith(t, files, c.values, c.paths...)
+		assert.Equal(t, strings.Join(docs, ", "), c.docs, c.name, "the clusters are")
+		assert.Equal(t, strings.Trim(strings.Join(ends, ", "), ", "), c.ends, c.name, "these end together")
+		got := strings.Join(errs, "; ")
+		assert.Truef(t, (c.err != "" || got == "") && strings.Contains(got, c.err) && len(errs) <= 1, "%s: the errors are %q", c.name, got)
 	}
-}
-
-// Without a cluster the values file is nothing to work on.
-func TestAValuesFileAloneIsNoCluster(t *testing.T) {
-	docs, _, errs := foundWith(t, map[string]string{"values.yaml": "args: []\n", "x.yaml": "a: 1\n"}, "values.yaml", "x.yaml")
-	assert.Truef(t, len(docs) == 0 && len(errs) == 1 && strings.Contains(errs[0], "x.yaml: no cluster in it"), "%v, %v", docs, errs)
 }

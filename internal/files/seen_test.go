@@ -18,8 +18,7 @@ func TestAFileIsUnchangedOnlyAsItWasSeen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cluster.yaml")
 	assert.NilError(t, os.WriteFile(path, []byte("before"), 0o600))
 	seen := assert.Value(os.Stat(path))(t)
-	err := Unchanged(path, seen)
-	assert.True(t, err == nil, err)
+	assert.NilError(t, Unchanged(path, seen))
 	for _, c := range []struct {
 		name   string
 		change func() error
@@ -36,7 +35,7 @@ func TestAFileIsUnchangedOnlyAsItWasSeen(t *testing.T) {
 		err := Unchanged(path, seen)
 		assert.Truef(t, errors.Is(err, ErrChanged) && strings.HasSuffix(err.Error(), "; run the command again"), "%s: %v", c.name, err)
 	}
-	err = Unchanged(path, nil)
+	err := Unchanged(path, nil)
 	assert.Truef(t, errors.Is(err, ErrChanged), "what was never seen is unchanged: %v", err)
 	err = Unchanged(path+".gone", seen)
 	assert.True(t, errors.Is(err, ErrChanged) && strings.Contains(err.Error(), "the file does not exist"), err)

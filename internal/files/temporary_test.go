@@ -47,13 +47,11 @@ func TestWhatAKilledProcessLeavesIsRemovedAndNotBefore(t *testing.T) {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	assert.Must(t, line == "made\n", line, err)
 	clean(folder)
-	n := entries(t, folder)
-	assert.Truef(t, n == 2, "%d of 2 are left of a process that is alive", n)
+	assert.Equal(t, entries(t, folder), 2, "of a process that is alive")
 	assert.NilError(t, c.Process.Kill())
 	c.Wait()
 	clean(folder)
-	n = entries(t, folder)
-	assert.Truef(t, n == 0, "%d are left of a process that was killed", n)
+	assert.Equal(t, entries(t, folder), 0, "of a process that was killed")
 }
 
 func TestWhatIsHeldIsNotRemovedUntilItsRelease(t *testing.T) {
@@ -61,13 +59,11 @@ func TestWhatIsHeldIsNotRemovedUntilItsRelease(t *testing.T) {
 	f, l, err := TemporaryFile(folder)
 	assert.NilError(t, err)
 	f.Close() // the lock is not that of the file that is written
-	if clean(folder); entries(t, folder) != 1 {
-		t.Error("a file was removed while it was held")
-	}
+	clean(folder)
+	assert.Equal(t, entries(t, folder), 1, "while it is held")
 	l.Release()
-	if clean(folder); entries(t, folder) != 0 {
-		t.Error("a file is left")
-	}
+	clean(folder)
+	assert.Equal(t, entries(t, folder), 0, "after its release")
 }
 
 func TestOnlyWhatThisPackageMakesIsRemoved(t *testing.T) {
@@ -77,9 +73,8 @@ func TestOnlyWhatThisPackageMakesIsRemoved(t *testing.T) {
 		assert.NilError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
 	}
 	assert.NilError(t, os.Symlink(elsewhere, filepath.Join(folder, ".rke-lm-1.tmp")))
-	if clean(folder); entries(t, folder) != 5 {
-		t.Errorf("%d of 5 are left", entries(t, folder))
-	}
+	clean(folder)
+	assert.Equal(t, entries(t, folder), 5)
 	_, err := os.Stat(elsewhere)
 	assert.True(t, err == nil, err)
 }
@@ -97,14 +92,12 @@ func TestAFolderIsCleanedOnceInARun(t *testing.T) {
 		l.Release()
 	}
 	leave()
-	if Clean(folder); entries(t, folder) != 0 {
-		t.Error("a folder is left")
-	}
+	Clean(folder)
+	assert.Equal(t, entries(t, folder), 0, "at the first look")
 	leave()
 	t.Chdir(folder)
-	if Clean("."); entries(t, folder) != 1 {
-		t.Error("it looked twice")
-	}
+	Clean(".")
+	assert.Equal(t, entries(t, folder), 1, "at the second look")
 	Clean(filepath.Join(folder, "gone")) // which is no error
 }
 
@@ -152,6 +145,5 @@ func TestAFileThatACleanerRemovesFirstIsMadeAgain(t *testing.T) {
 
 func entries(t *testing.T, folder string) int {
 	t.Helper()
-	list := assert.Value(os.ReadDir(folder))(t)
-	return len(list)
+	return len(assert.Value(os.ReadDir(folder))(t))
 }

@@ -46,12 +46,11 @@ func put(t *testing.T, name, text string) {
 	assert.NilError(t, os.WriteFile(name, []byte(text), 0o644))
 }
 
-func commitAll(t *testing.T) (commit string) {
+func commitAll(t *testing.T) string {
 	t.Helper()
 	do(t, "add", "--all")
 	do(t, "commit", "--quiet", "--allow-empty", "--message", "a")
-	commit = assert.Value(open(t).Commit(t.Context(), "HEAD"))(t)
-	return commit
+	return assert.Value(open(t).Commit(t.Context(), "HEAD"))(t)
 }
 
 // open opens the repository as it is now: its references are read once.
@@ -94,12 +93,8 @@ func TestChangesAreThoseOfTheWorkingTreeOrOfACommit(t *testing.T) {
 	do(t, "mv", "old", "moved")
 	assert.NilError(t, os.Symlink("same", "link"))
 	want := []string{"changed→changed", "gone→", "odd \n\"ü\t→odd \n\"ü\t", "old→moved", "→link", "→new"}
-	got, err := r.Changes(t.Context(), first, "")
-	assert.Truef(t, err == nil && slices.Equal(told(got), want), "working tree: %q, %v", told(got), err)
-	second := commitAll(t)
-	if got, err = r.Changes(t.Context(), first, second); err != nil || !slices.Equal(told(got), want) {
-		t.Errorf("commit: %q, %v", told(got), err)
-	}
+	assert.EqualSlices(t, told(assert.Value(r.Changes(t.Context(), first, ""))(t)), want, "working tree")
+	assert.EqualSlices(t, told(assert.Value(r.Changes(t.Context(), first, commitAll(t)))(t)), want, "commit")
 }
 
 // Links and submodules are changes of their own kind, in the working tree and in a commit.
@@ -165,12 +160,9 @@ func TestTheBytesOfACommitAreReadAsTheyAre(t *testing.T) {
 	}
 	f, found, err := r.File(t.Context(), commit, "b/c")
 	assert.Must(t, err == nil && found, found, err)
-	if text, err := r.Read(f, 2); err != nil || string(text) != "y\n" {
-		t.Errorf("%q, %v", text, err)
-	}
-	if _, found, err := r.File(t.Context(), commit, "b/none"); err != nil || found {
-		t.Error(found, err)
-	}
+	assert.Equal(t, string(assert.Value(r.Read(f, 2))(t)), "y\n")
+	_, found, err = r.File(t.Context(), commit, "b/none")
+	assert.True(t, err == nil && !found, found, err)
 }
 
 func TestPathsAreNamedAsSeenFromTheCurrentFolder(t *testing.T) {
@@ -208,14 +200,10 @@ func TestErrorsNameWhatIsMissing(t *testing.T) {
 	r := open(t)
 	assert.Error(r.Commit(t.Context(), "none"))(t, "none: no such commit in this clone")
 	assert.Error(r.Commit(t.Context(), "--output=x"))(t, "no such commit")
-	first, err := r.Commit(t.Context(), "main")
-	assert.NilError(t, err)
+	first := assert.Value(r.Commit(t.Context(), "main"))(t)
 	do(t, "switch", "--quiet", "--orphan", "other")
-	second := ""
 	do(t, "commit", "--quiet", "--allow-empty", "--message", "b")
-	if second, err = open(t).Commit(t.Context(), "other"); err != nil {
-		t.Fatal(err)
-	}
+	second := assert.Value(open(t).Commit(t.Context(), "other"))(t)
 	assert.Error(r.MergeBase(t.Context(), first, second))(t, "no common commit")
 	t.Chdir(t.TempDir())
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(os.TempDir()))

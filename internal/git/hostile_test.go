@@ -59,10 +59,9 @@ func hostile(t *testing.T) (a attack) {
 	put(t, "lost.yaml", "lost\n")
 	put(t, ".gitattributes", "* filter=evil diff=evil merge=evil\n")
 	a.commit = commitAll(t)
-	var err error
-	if a.lost, _, err = r.File(t.Context(), a.commit, "lost.yaml"); err != nil {
-		t.Fatal(err)
-	}
+	lost, _, err := r.File(t.Context(), a.commit, "lost.yaml")
+	assert.NilError(t, err)
+	a.lost = lost
 	assert.NilError(t, os.Remove(filepath.Join(".git", "objects", a.lost.Hash[:2], a.lost.Hash[2:])))
 	a.program = filepath.Join(t.TempDir(), "program")
 	for _, file := range []string{a.program, ".git/hooks/post-index-change", ".git/hooks/reference-transaction", "hooks/post-index-change"} {
@@ -84,17 +83,11 @@ func (a attack) read(t *testing.T) error {
 		return err
 	}
 	defer r.Close()
-	if _, err := r.Commit(t.Context(), "HEAD"); err != nil {
-		t.Error(err)
-	}
-	if _, err := r.MergeBase(t.Context(), a.commit, a.commit); err != nil {
-		t.Error(err)
-	}
-	if _, err := r.Tree(t.Context(), a.commit); err != nil {
-		t.Error(err)
-	}
-	changes, err := r.Changes(t.Context(), a.commit, "")
-	assert.Truef(t, err == nil && strings.Contains(strings.Join(told(changes), " "), "a.yaml→a.yaml"), "%v, %v", told(changes), err)
+	assert.Value(r.Commit(t.Context(), "HEAD"))(t)
+	assert.Value(r.MergeBase(t.Context(), a.commit, a.commit))(t)
+	assert.Value(r.Tree(t.Context(), a.commit))(t)
+	changes := assert.Value(r.Changes(t.Context(), a.commit, ""))(t)
+	assert.Contains(t, strings.Join(told(changes), " "), "a.yaml→a.yaml")
 	assert.Error(r.Read(a.lost, 100))(t, "not in this clone", "the lost file")
 	return nil
 }
@@ -225,8 +218,7 @@ func TestAFileThatIsTooLargeIsNotRead(t *testing.T) {
 	assert.Must(t, err == nil && len(tree) == 2, tree, err)
 	assert.Error(r.Read(files[0], 1<<20-1))(t, "large.yaml: cannot read it: has 1048576 bytes, more than the 1048575 that are read")
 	for i, size := range []int{1 << 20, 1, 1 << 20} {
-		text, err := r.Read(files[i%2], size)
-		assert.Truef(t, err == nil && len(text) == size, "%d bytes, %v", len(text), err)
+		assert.Equal(t, len(assert.Value(r.Read(files[i%2], size))(t)), size)
 	}
 	r.objects.Process.Kill()
 	r.objects.Wait()
@@ -254,15 +246,10 @@ func TestOtherLayoutsOfARepositoryAreRead(t *testing.T) {
 		}
 		put(t, "a/b.yaml", "c\n")
 		r := open(t)
-		head, err := r.Commit(t.Context(), "HEAD")
-		assert.Truef(t, err == nil && head == commit, "%s: %s, %v", name, head, err)
-		if changes, err := r.Changes(t.Context(), commit, ""); err != nil || strings.Join(told(changes), " ") != "a/b.yaml→a/b.yaml" {
-			t.Errorf("%s: %v, %v", name, told(changes), err)
-		}
+		assert.Equal(t, assert.Value(r.Commit(t.Context(), "HEAD"))(t), commit, name)
+		assert.EqualSlices(t, told(assert.Value(r.Changes(t.Context(), commit, ""))(t)), []string{"a/b.yaml→a/b.yaml"}, name)
 		f, found, err := r.File(t.Context(), commit, "a/b.yaml")
 		assert.Must(t, err == nil && found, found, err)
-		if text, err := r.Read(f, 10); err != nil || string(text) != "b\n" {
-			t.Errorf("%s: %q, %v", name, text, err)
-		}
+		assert.Equal(t, string(assert.Value(r.Read(f, 10))(t)), "b\n", name)
 	}
 }

@@ -34,11 +34,16 @@ func (d *faulty) fails() bool {
 	return failed
 }
 
-func (d *faulty) makeFolders(path string) error {
+// unless does an operation unless it fails.
+func (d *faulty) unless(do func() error) error {
 	if d.fails() {
 		return errFault
 	}
-	return d.realDisk.makeFolders(path)
+	return do()
+}
+
+func (d *faulty) makeFolders(path string) error {
+	return d.unless(func() error { return d.realDisk.makeFolders(path) })
 }
 
 func (d *faulty) makeTemporary(parent string) (string, files.Lock, error) {
@@ -56,24 +61,15 @@ func (d *faulty) writeFile(path string, content []byte) error {
 }
 
 func (d *faulty) rename(from, to string) error {
-	if d.fails() {
-		return errFault
-	}
-	return d.realDisk.rename(from, to)
+	return d.unless(func() error { return d.realDisk.rename(from, to) })
 }
 
 func (d *faulty) remove(path string) error {
-	if d.fails() {
-		return errFault
-	}
-	return d.realDisk.remove(path)
+	return d.unless(func() error { return d.realDisk.remove(path) })
 }
 
 func (d *faulty) sync(folder string) error {
-	if d.fails() {
-		return errFault
-	}
-	return d.realDisk.sync(folder)
+	return d.unless(func() error { return d.realDisk.sync(folder) })
 }
 
 // versions of the plan of one cluster, distinguished by a file of each.

@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -41,11 +42,7 @@ func harbour() plan.Saved {
 }
 
 func named(names ...string) []File {
-	var out []File
-	for _, n := range names {
-		out = append(out, File{Name: n, Content: []byte("content of " + n)})
-	}
-	return out
+	return lists.Map(names, func(n string) File { return File{Name: n, Content: []byte("content of " + n)} })
 }
 
 func TestAPlanIsReadAsItWasWritten(t *testing.T) {
@@ -56,16 +53,12 @@ func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 		plans := assert.Value(Read(folder))(t)
 		assert.DeepEqual(t, plans, []plan.Saved{harbour()}, folder)
 	}
-	if got, err := os.ReadFile(filepath.Join(path, "runbook.md")); err != nil || string(got) != "content of runbook.md" {
-		t.Error(string(got), err)
-	}
+	assert.Equal(t, string(assert.Value(os.ReadFile(filepath.Join(path, "runbook.md")))(t)), "content of runbook.md")
 }
 
 func TestOnlyTheUserReadsAPlan(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "made", "by us")
-	if _, err := Write(root, harbour(), named("runbook.md"), false); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(Write(root, harbour(), named("runbook.md"), false))(t)
 	err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -87,17 +80,13 @@ func TestOnlyTheUserReadsAPlan(t *testing.T) {
 func TestAFolderThatIsThereKeepsItsMode(t *testing.T) {
 	root := t.TempDir()
 	assert.NilError(t, os.Chmod(root, 0o755))
-	_, err := Write(root, harbour(), nil, false)
-	assert.NilError(t, err)
-	if info, err := os.Stat(root); err != nil || info.Mode().Perm() != 0o755 {
-		t.Error(info.Mode(), err)
-	}
+	assert.Value(Write(root, harbour(), nil, false))(t)
+	assert.Equal(t, assert.Value(os.Stat(root))(t).Mode().Perm(), 0o755)
 }
 
 func TestAPlanOfTheSameClusterIsReplacedAsAWhole(t *testing.T) {
 	root := t.TempDir()
-	_, err := Write(root, harbour(), named("old.diff", "runbook.md"), false)
-	assert.NilError(t, err)
+	assert.Value(Write(root, harbour(), named("old.diff", "runbook.md"), false))(t)
 	next := harbour()
 	next.Cluster.Version = "v1.27.16+rke2r1"
 	path := assert.Value(Write(root, next, named("new.diff", "runbook.md"), false))(t)
@@ -127,15 +116,13 @@ func TestWhatIsNotAPlanOfTheClusterIsNeverTouched(t *testing.T) {
 			return errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(elsewhere, path))
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			root := filepath.Join(t.TempDir(), "plans")
-			path := filepath.Join(root, Place(harbour()))
-			assert.NilError(t, prepare(path))
-			before := snapshot(t, root)
-			_, err := Write(root, harbour(), named("runbook.md"), false)
-			assert.Truef(t, errors.Is(err, ErrForeign) && exitcode.Of(err) == exitcode.Refused && strings.HasSuffix(err.Error(), " with --out"), "got %v", err)
-			assert.DeepEqual(t, snapshot(t, root), before, "it was touched (-before +after)")
-		})
+		root := filepath.Join(t.TempDir(), "plans")
+		path := filepath.Join(root, Place(harbour()))
+		assert.NilError(t, prepare(path))
+		before := snapshot(t, root)
+		_, err := Write(root, harbour(), named("runbook.md"), false)
+		assert.Truef(t, errors.Is(err, ErrForeign) && exitcode.Of(err) == exitcode.Refused && strings.HasSuffix(err.Error(), " with --out"), "%s: got %v", name, err)
+		assert.DeepEqual(t, snapshot(t, root), before, name, "it was touched (-before +after)")
 	}
 }
 
@@ -187,12 +174,7 @@ func TestFoldersWithoutAPlanAreRefused(t *testing.T) {
 
 func namesIn(t *testing.T, folder string) []string {
 	t.Helper()
-	entries := assert.Value(os.ReadDir(folder))(t)
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
+	return lists.Map(assert.Value(os.ReadDir(folder))(t), os.DirEntry.Name)
 }
 
 // snapshot returns the content of all files below a folder.
@@ -231,9 +213,7 @@ func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
 			settle(filepath.Dir(path))
 			files.Take(made, os.RemoveAll) // Clean looks once in a run
 			assert.DeepEqual(t, namesIn(t, filepath.Dir(path)), []string{"harbour"})
-			if _, err := Read(path); err != nil {
-				t.Error(err)
-			}
+			assert.Value(Read(path))(t)
 		})
 	}
 }

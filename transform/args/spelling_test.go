@@ -22,10 +22,8 @@ func TestAWordIsNamedOnlyWhenNoOtherIsMeant(t *testing.T) {
 		{"two that are as near", "node-c-arg", ""},
 		{"nothing near", "provider", ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, found := Nearest(c.word, known)
-			assert.Truef(t, got == c.want && found == (c.want != ""), "got %q", got)
-		})
+		got, found := Nearest(c.word, known)
+		assert.Truef(t, got == c.want && found == (c.want != ""), "%s: got %q", c.name, got)
 	}
 }
 

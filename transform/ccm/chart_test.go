@@ -19,8 +19,7 @@ import (
 func holder(t *testing.T, manifest string) *yamledit.Document {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(manifest, "\n"), "\n")
-	d := assert.Value(yamledit.ParseString("in.yaml", "m: |-\n  "+strings.Join(lines, "\n  ")+"\n"))(t)
-	return d
+	return assert.Value(yamledit.ParseString("in.yaml", "m: |-\n  "+strings.Join(lines, "\n  ")+"\n"))(t)
 }
 
 // chartWith returns a chart with the given values.
@@ -56,9 +55,7 @@ func TestValuesAreCheckedAfterHelmsMerge(t *testing.T) {
 		{"Exists tolerates any value", works, ""},
 		{"a list replaces the chart's tolerations", "nodeSelector:\n  node-role.kubernetes.io/control-plane: \"true\"\ntolerations: []\n", "no toleration for the taint node-role.kubernetes.io/control-plane:NoSchedule"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, chartWith(t, c.values).Refuses(dedicated), c.want)
-		})
+		assert.Equal(t, chartWith(t, c.values).Refuses(dedicated), c.want, c.name)
 	}
 }
 
@@ -75,10 +72,8 @@ func TestArgumentsOfTheChart(t *testing.T) {
 		{"credentials with the right to them", "args: [--cloud-provider=aws, --configure-cloud-routes=false, --use-service-account-credentials=true]\nclusterRoleRules:\n  - {apiGroups: [\"\"], resources: [serviceaccounts], verbs: [get, create]}\n", false, false, false, false},
 		{"a flag that is off", "args: [--cloud-provider=aws, --configure-cloud-routes=false, --enable-leader-migration=false]\n", false, false, false, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			chart := chartWith(t, c.values)
-			assert.Truef(t, chart.Migrates() == c.migrates && chart.RoutesUnsafe() == c.routes && chart.LacksProvider() == c.noProvider && chart.LacksRights() == c.noRights, "migrates %v, routes %v, no provider %v, no rights %v", chart.Migrates(), chart.RoutesUnsafe(), chart.LacksProvider(), chart.LacksRights())
-		})
+		chart := chartWith(t, c.values)
+		assert.Truef(t, chart.Migrates() == c.migrates && chart.RoutesUnsafe() == c.routes && chart.LacksProvider() == c.noProvider && chart.LacksRights() == c.noRights, "%s: migrates %v, routes %v, no provider %v, no rights %v", c.name, chart.Migrates(), chart.RoutesUnsafe(), chart.LacksProvider(), chart.LacksRights())
 	}
 }
 
@@ -93,22 +88,21 @@ func TestANewChartNeedsNoCompletion(t *testing.T) {
 	} {
 		text, ok := Manifest(o, nil)
 		assert.Must(t, ok, "no values for", o.Minor)
-		got := completed(t, text, o)
-		assert.Truef(t, got == "", "%+v: completed to\n%s", o, got)
+		assert.Equal(t, completed(t, text, o), "", o)
 	}
 	_, ok := Manifest(Options{Format: "rke2", Minor: "v1.40"}, nil)
 	assert.True(t, !ok, "values for a minor that was not tested")
 }
 
-// completed returns the manifest after Complete, or "" when nothing changed; or the error.
-func completed(t *testing.T, manifest string, o Options, nodes ...NodeClass) string {
+// edited returns a manifest after an edit of its chart, or "" when nothing changed; or the error.
+func edited(t *testing.T, manifest string, edit func(Chart, Edits) error) string {
 	t.Helper()
 	d := holder(t, manifest)
 	e := d.Edit()
 	in := assert.Value(e.Embedded(d.Root().Get("m")))(t)
 	c, found, err := Find(helmchart.Sources{Docs: in.Documents()})
 	assert.Must(t, err == nil && found, "no chart", err)
-	if err := c.Complete(Edits{File: e, In: in}, o, append(nodes, dedicated)); err != nil {
+	if err := edit(c, Edits{File: e, In: in}); err != nil {
 		return err.Error()
 	}
 	if e.Empty() {
@@ -118,6 +112,11 @@ func completed(t *testing.T, manifest string, o Options, nodes ...NodeClass) str
 	assert.NilError(t, err)
 	text, _ := after.Root().Get("m").String()
 	return text + "\n"
+}
+
+func completed(t *testing.T, manifest string, o Options, nodes ...NodeClass) string {
+	t.Helper()
+	return edited(t, manifest, func(c Chart, e Edits) error { return c.Complete(e, o, append(nodes, dedicated)) })
 }
 
 func TestAChartIsCompletedInPlace(t *testing.T) {
@@ -199,14 +198,7 @@ func TestAChartWithoutValuesGetsThem(t *testing.T) {
 
 func TestTheMigrationOfAChartEnds(t *testing.T) {
 	text, _ := Manifest(options, nil)
-	d := holder(t, text)
-	e := d.Edit()
-	in := assert.Value(e.Embedded(d.Root().Get("m")))(t)
-	c, _, _ := Find(helmchart.Sources{Docs: in.Documents()})
-	assert.NilError(t, c.StopMigrating(Edits{File: e, In: in}, "v1.27.2", false))
-	after, _, err := e.Apply()
-	assert.NilError(t, err)
-	got, _ := after.Root().Get("m").String()
+	got := edited(t, text, func(c Chart, e Edits) error { return c.StopMigrating(e, "v1.27.2", false) })
 	assert.Truef(t, !strings.Contains(got, LeaderFlag) && strings.Contains(got, "tag: v1.27.2"), "got\n%s", got)
 }
 

@@ -32,8 +32,6 @@ func TestTheFlagOfAChartThatIsThere(t *testing.T) {
 		{"goes without leader migration", complete("- --v=2", "- --enable-leader-migration=true"), complete("- --v=2"), without},
 		{"needs not go where it is off", complete("- --enable-leader-migration=false"), "", without},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, completed(t, c.before, c.o), c.want)
-		})
+		assert.Equal(t, completed(t, c.before, c.o), c.want, c.name)
 	}
 }

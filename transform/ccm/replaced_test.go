@@ -14,8 +14,7 @@ import (
 
 func valueOf(t *testing.T, text string) any {
 	t.Helper()
-	d := assert.Value(yamledit.ParseString("values.yaml", text))(t)
-	return d.Root().Value()
+	return assert.Value(yamledit.ParseString("values.yaml", text))(t).Root().Value()
 }
 
 func TestValuesThatAnUpgradeReplacesAreNamedByTheirKeys(t *testing.T) {
@@ -51,13 +50,10 @@ func TestValuesThatAnUpgradeReplacesAreNamedByTheirKeys(t *testing.T) {
 		{name: "an image that the operator chooses now", has: "image: {tag: mine, repository: a}", gets: "image: {tag: v1.26.6, repository: b}", target: transform.Target{ImageTag: "v1.26.6", ImageRepository: "b"}},
 		{name: "a mirror that a flag set in an earlier run", has: "image: {repository: a}", gets: "image: {tag: v1.26.6}", want: "image.repository"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			if c.needs == "" {
-				c.needs = c.has
-			}
-			u := Upgrade{valueOf(t, c.has), valueOf(t, c.gets), valueOf(t, c.needs)}
-			got := strings.Join(u.Replaced(c.target), ", ")
-			assert.Truef(t, got == c.want, "%q, and not %q", got, c.want)
-		})
+		if c.needs == "" {
+			c.needs = c.has
+		}
+		u := Upgrade{valueOf(t, c.has), valueOf(t, c.gets), valueOf(t, c.needs)}
+		assert.Equal(t, strings.Join(u.Replaced(c.target), ", "), c.want, c.name)
 	}
 }

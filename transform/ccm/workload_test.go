@@ -31,11 +31,9 @@ func TestWorkloadsThatAreAManagerOfAWS(t *testing.T) {
 		{"another kind", "kind: Job\n" + head + "{image: provider-aws/cloud-controller-manager}]}}}", false, false},
 		{"nothing", "kind: DaemonSet\n", false, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			empty := assert.Value(yamledit.ParseString("m.yaml", ""))(t)
-			doc := assert.Value(yamledit.ParseString("m.yaml", c.text))(t)
-			w, found := FindWorkload([]*yamledit.Document{empty, doc})
-			assert.Truef(t, found == c.found && w.Migrates() == c.migrate && (!found || w.Index == 1), "found %v at %d, migrates %v", found, w.Index, w.Migrates())
-		})
+		empty := assert.Value(yamledit.ParseString("m.yaml", ""))(t)
+		doc := assert.Value(yamledit.ParseString("m.yaml", c.text))(t)
+		w, found := FindWorkload([]*yamledit.Document{empty, doc})
+		assert.Truef(t, found == c.found && w.Migrates() == c.migrate && (!found || w.Index == 1), "%s: found %v at %d, migrates %v", c.name, found, w.Index, w.Migrates())
 	}
 }

@@ -22,11 +22,9 @@ func sources(t *testing.T, manifests, chartValues string) Sources {
 	t.Helper()
 	s := Sources{Fields: Fields{Values: true, ValuesSecrets: true}}
 	for _, c := range yamledit.Split("m.yaml", []byte(manifests)) {
-		d := assert.Value(yamledit.Parse(c))(t)
-		s.Docs = append(s.Docs, d)
+		s.Docs = append(s.Docs, assert.Value(yamledit.Parse(c))(t))
 	}
-	d := assert.Value(yamledit.ParseString("c.yaml", chartValues))(t)
-	s.ChartValues = d.Root()
+	s.ChartValues = assert.Value(yamledit.ParseString("c.yaml", chartValues))(t).Root()
 	return s
 }
 
@@ -40,8 +38,7 @@ func released(t *testing.T, s Sources) Release {
 	t.Helper()
 	charts := Charts(s.Docs)
 	assert.Mustf(t, len(charts) == 1, "%d charts", len(charts))
-	r := assert.Value(s.Read(charts[0], own))(t)
-	return r
+	return assert.Value(s.Read(charts[0], own))(t)
 }
 
 // packed returns chartContent with files in a folder.

@@ -79,8 +79,7 @@ func TestThereIsNoRollbackFrom127(t *testing.T) {
 	assert.True(t, errors.As(err, &conflict) && strings.HasPrefix(err.Error(), "c.yaml:1: version: "), err)
 	err = CheckRollback("v1.27.1", doc.Root().Get("none"))
 	assert.True(t, errors.As(err, &conflict), err)
-	err = CheckRollback("v1.26.5", m.At)
-	assert.True(t, err == nil, err)
+	assert.NilError(t, CheckRollback("v1.26.5", m.At))
 }
 
 func TestAStatementIsTheFilesOrTheAssumedOne(t *testing.T) {

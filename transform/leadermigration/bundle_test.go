@@ -42,12 +42,8 @@ func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
 	} {
 		b := bundleIn(t, text)
 		granted := assert.Value(edited(t, b, b.Grant))(t)
-		if err := granted.CheckGrant(); err != nil {
-			t.Error(name, err)
-		}
-		if err := granted.CheckGranted(); err != nil {
-			t.Error(name, err)
-		}
+		assert.NilError(t, granted.CheckGrant())
+		assert.NilError(t, granted.CheckGranted())
 		again, err := edited(t, granted, granted.Grant)
 		assert.Truef(t, err == nil && string(again.Holder.Document().Bytes()) == string(granted.Holder.Document().Bytes()), "%s: granted twice, %v", name, err)
 		back, err := edited(t, granted, revoking(granted, transform.Target{}))

@@ -12,65 +12,33 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
+// configuration is the text of one, in which all controllers have one component.
+func configuration(version, lease, lock, component string, controllers ...string) string {
+	text := "apiVersion: controllermanager.config.k8s.io/" + version + "\nkind: LeaderMigrationConfiguration\nleaderName: " + lease + "\n" + lock + "controllerLeaders:\n"
+	for _, name := range controllers {
+		text += "  - name: " + name + "\n    component: " + component + "\n"
+	}
+	return text
+}
+
 func TestConfigurationsAreThoseOfTheirManager(t *testing.T) {
+	const lease, lock, any = "cloud-provider-extraction-migration", "resourceLock: leases\n", `"*"`
 	for _, c := range []struct {
 		name string
 		from Config
 		want string
 	}{
-		{"in-tree, from 1.24 on", Config{Component: Manager, Kubernetes: "v1.26.15+rke2r1"}, `apiVersion: controllermanager.config.k8s.io/v1
-kind: LeaderMigrationConfiguration
-leaderName: cloud-provider-extraction-migration
-controllerLeaders:
-  - name: route
-    component: "*"
-  - name: service
-    component: "*"
-  - name: cloud-node-lifecycle
-    component: "*"
-`},
-		{"in-tree, naming itself, with a lock that v1beta1 asks for", Config{Component: Manager, Kubernetes: "v1.23", Form: Initial, Lease: "harbour-migration"}, `apiVersion: controllermanager.config.k8s.io/v1beta1
-kind: LeaderMigrationConfiguration
-leaderName: harbour-migration
-resourceLock: leases
-controllerLeaders:
-  - name: route
-    component: kube-controller-manager
-  - name: service
-    component: kube-controller-manager
-  - name: cloud-node-lifecycle
-    component: kube-controller-manager
-`},
-		{"external, with the names of its image", Config{Component: CloudManager, Kubernetes: "v1.26", CCM: "v1.28.1"}, `apiVersion: controllermanager.config.k8s.io/v1
-kind: LeaderMigrationConfiguration
-leaderName: cloud-provider-extraction-migration
-controllerLeaders:
-  - name: node-route-controller
-    component: "*"
-  - name: service-lb-controller
-    component: "*"
-  - name: cloud-node-lifecycle-controller
-    component: "*"
-`},
-		{"1.21, which knows no wildcard", Config{Component: CloudManager, Kubernetes: "v1.21", NodeIPAM: true}, `apiVersion: controllermanager.config.k8s.io/v1alpha1
-kind: LeaderMigrationConfiguration
-leaderName: cloud-provider-extraction-migration
-resourceLock: leases
-controllerLeaders:
-  - name: route
-    component: cloud-controller-manager
-  - name: service
-    component: cloud-controller-manager
-  - name: cloud-node-lifecycle
-    component: cloud-controller-manager
-  - name: nodeipam
-    component: cloud-controller-manager
-`},
+		{"in-tree, from 1.24 on", Config{Component: Manager, Kubernetes: "v1.26.15+rke2r1"},
+			configuration("v1", lease, "", any, "route", "service", "cloud-node-lifecycle")},
+		{"in-tree, naming itself, with a lock that v1beta1 asks for", Config{Component: Manager, Kubernetes: "v1.23", Form: Initial, Lease: "harbour-migration"},
+			configuration("v1beta1", "harbour-migration", lock, "kube-controller-manager", "route", "service", "cloud-node-lifecycle")},
+		{"external, with the names of its image", Config{Component: CloudManager, Kubernetes: "v1.26", CCM: "v1.28.1"},
+			configuration("v1", lease, "", any, "node-route-controller", "service-lb-controller", "cloud-node-lifecycle-controller")},
+		{"1.21, which knows no wildcard", Config{Component: CloudManager, Kubernetes: "v1.21", NodeIPAM: true},
+			configuration("v1alpha1", lease, lock, "cloud-controller-manager", "route", "service", "cloud-node-lifecycle", "nodeipam")},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := Make(c.from)
-			assert.Truef(t, err == nil && got == c.want, "%v\n%s", err, got)
-		})
+		got, err := Make(c.from)
+		assert.Truef(t, err == nil && got == c.want, "%s: %v\n%s", c.name, err, got)
 	}
 }
 
@@ -89,10 +57,8 @@ func TestWhatNoManagerReadsIsNotMade(t *testing.T) {
 		{"no form", Config{Component: CloudManager, Kubernetes: "v1.26", Form: "final"}, "use one of initial, wildcard, target"},
 		{"a lease with a break in its name", Config{Component: Manager, Kubernetes: "v1.26", Lease: "a\nb: c"}, "lease's name"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			text, err := Make(c.from)
-			assert.Truef(t, err != nil && strings.Contains(err.Error(), c.want) && text == "", "%v\n%s", err, text)
-		})
+		text, err := Make(c.from)
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), c.want) && text == "", "%s: %v\n%s", c.name, err, text)
 	}
 }
 

@@ -93,11 +93,9 @@ func TestRulesOfOneConfiguration(t *testing.T) {
 		{"a misspelt key", change("leaderName", "leadername"), kcm, "lease-name-differs:1 unknown-key:3"},
 		{"a misspelt key of an entry", strings.Replace(good, "component:", "Component:", 1), kcm, "unknown-component:5 unknown-key:6"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			roots, found, err := readAll("leadermigration.conf", c.text)
-			assert.NilError(t, err)
-			assert.Equal(t, said(append(found, Lint(roots[0], c.by)...)), c.want)
-		})
+		roots, found, err := readAll("leadermigration.conf", c.text)
+		assert.NilError(t, err)
+		assert.Equal(t, said(append(found, Lint(roots[0], c.by)...)), c.want, c.name)
 	}
 }
 
@@ -111,9 +109,7 @@ func TestRulesOfTwoConfigurations(t *testing.T) {
 		{"an empty list is a mistake of its own", strings.Split(good, "  - ")[0], ""},
 		{"nodeipam on one side only", good + "  - {name: nodeipam, component: '*'}\n", "controller-not-listed:4"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, said(LintBoth(parsed(t, good), parsed(t, c.cloud))), c.want)
-		})
+		assert.Equal(t, said(LintBoth(parsed(t, good), parsed(t, c.cloud))), c.want, c.name)
 	}
 }
 
@@ -130,12 +126,10 @@ func TestConfigurationsAreFoundWhereverTheyTravel(t *testing.T) {
 		{"in a ConfigMap, with a bare star", "kind: ConfigMap\ndata:\n  leadermigration.conf: |\n    " + strings.Replace(indented, `"*"`, "*", 1), 4, 1},
 		{"two in one file", good + "---\n" + good, 1, 2},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			roots, _, err := readAll("in.yaml", c.text)
-			assert.Must(t, err == nil && len(roots) == c.n && roots[0].Line() == c.line, err, len(roots), roots)
-			found := Lint(roots[0], Reader{})
-			assert.True(t, len(found) == 0, found)
-		})
+		roots, _, err := readAll("in.yaml", c.text)
+		assert.Must(t, err == nil && len(roots) == c.n && roots[0].Line() == c.line, c.name, err, len(roots), roots)
+		found := Lint(roots[0], Reader{})
+		assert.True(t, len(found) == 0, c.name, found)
 	}
 }
 
@@ -153,10 +147,8 @@ func TestWhatIsNoYAMLIsRefused(t *testing.T) {
 		{"a template", good + "{{ .Values.more }}\n", "in.yaml:11"},
 		{"no YAML in a ConfigMap", "kind: ConfigMap\ndata:\n  c: |\n    kind: LeaderMigrationConfiguration\n    leaderName: [\n", "in.yaml:"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, _, err := readAll("in.yaml", c.text)
-			assert.True(t, err != nil && strings.HasPrefix(err.Error(), c.want), err)
-		})
+		_, _, err := readAll("in.yaml", c.text)
+		assert.True(t, err != nil && strings.HasPrefix(err.Error(), c.want), c.name, err)
 	}
 }
 
@@ -165,11 +157,9 @@ func TestAConfigurationInAStringKeepsItsLines(t *testing.T) {
 		{"with quotes", `"*"`, ""},
 		{"without", "*", "wildcard-unquoted:8"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			text := "data:\n  c: |\n    " + strings.ReplaceAll(strings.Replace(good, `"*"`, c.star, 1), "\n", "\n    ")
-			d := assert.Value(yamledit.ParseString("in.yaml", text))(t)
-			root, found, err := Embedded(d.Root().Get("data", "c"))
-			assert.Truef(t, err == nil && root.Line() == 3 && said(found) == c.want, "%v, line %d, %+v", err, root.Line(), found)
-		})
+		text := "data:\n  c: |\n    " + strings.ReplaceAll(strings.Replace(good, `"*"`, c.star, 1), "\n", "\n    ")
+		d := assert.Value(yamledit.ParseString("in.yaml", text))(t)
+		root, found, err := Embedded(d.Root().Get("data", "c"))
+		assert.Truef(t, err == nil && root.Line() == 3 && said(found) == c.want, "%s: %v, line %d, %+v", c.name, err, root.Line(), found)
 	}
 }

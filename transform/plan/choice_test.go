@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -34,17 +35,11 @@ func TestAChoiceNeedsTheStagesUpToItsOwn(t *testing.T) {
 		{"the third", "a: 'off'\nb: 'off'\nc: 'off'\n", Choice{Stage: "c"}, nil},
 		{"none, which needs all", "a: 'off'\nb: 'off'\nc: 'off'\n", Choice{}, nil},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			p, err := BuildFor(format(threeLamps), transform.Only(document(t, c.text)), transform.Target{}, c.choice)
-			assert.Mustf(t, (err == nil) == (c.want != nil), "error %v", err)
-			if err != nil {
-				return
-			}
-			for i, s := range p.Steps {
-				assert.Truef(t, i < len(c.want) && s.Stage.Name == c.want[i], "step %d is %s", i, s.Stage.Name)
-			}
-			assert.Truef(t, len(p.Steps) == len(c.want), "%d steps", len(p.Steps))
-		})
+		p, err := BuildFor(format(threeLamps), transform.Only(document(t, c.text)), transform.Target{}, c.choice)
+		assert.Mustf(t, (err == nil) == (c.want != nil), "%s: %v", c.name, err)
+		if err == nil {
+			assert.EqualSlices(t, lists.Map(p.Steps, func(s Step) string { return s.Stage.Name }), c.want, c.name)
+		}
 	}
 }
 

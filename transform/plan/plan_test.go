@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -74,8 +72,7 @@ func twoLamps(doc *yamledit.Document) []transform.Stage {
 
 func document(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc := assert.Value(yamledit.ParseString("l.yaml", text))(t)
-	return doc
+	return assert.Value(yamledit.ParseString("l.yaml", text))(t)
 }
 
 func TestBuildAppliesOneStageAfterTheOther(t *testing.T) {
@@ -84,8 +81,7 @@ func TestBuildAppliesOneStageAfterTheOther(t *testing.T) {
 	last := p.Start[0]
 	for i, s := range p.Steps {
 		assert.Truef(t, s.State == Todo && s.Documents[0].Before == last && string(s.After()[0].Bytes()) == want[i] && s.Changes(), "step %d is %s: %s", i, s.State, s.After()[0].Bytes())
-		diff := cmp.Diff([]Place{{Path: s.Stage.Name, Line: i + 1}}, s.Edits)
-		assert.Truef(t, diff == "", "step %d (-want +got):\n%s", i, diff)
+		assert.DeepEqual(t, s.Edits, []Place{{Path: s.Stage.Name, Line: i + 1}}, "step", i)
 		there, err := yamledit.Apply(s.Before()[0].Bytes(), s.Documents[0].Splices)
 		assert.Truef(t, err == nil && string(there) == want[i], "the splices of step %d make %q (%v)", i, there, err)
 		back, err := yamledit.Apply(s.After()[0].Bytes(), s.Documents[0].Reverse)
@@ -147,9 +143,8 @@ func TestFindingsAreAboutTheDocumentAfterTheStage(t *testing.T) {
 				return []transform.Finding{{Severity: transform.Note}, c.finding, {Severity: transform.Note}}
 			})
 			p := assert.Value(Build(d, transform.Only(document(t, "a: 'off'\nb: 'off'\n")), transform.Target{}))(t)
-			if a, b := p.Steps[0], p.Steps[1]; a.State != c.want || len(a.Findings) != 3 || b.State != Todo {
-				t.Errorf("a is %s, b is %s", a.State, b.State)
-			}
+			a, b := p.Steps[0], p.Steps[1]
+			assert.Truef(t, a.State == c.want && len(a.Findings) == 3 && b.State == Todo, "a is %s, b is %s", a.State, b.State)
 		})
 	}
 }
@@ -206,10 +201,8 @@ func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
 			s.Edit = edit
 		}), "l.yaml:1: stage a cannot be planned: it would have to be applied twice; make this change manually"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			p, err := Build(format(c.stages), transform.Only(document(t, c.text)), transform.Target{})
-			assert.Truef(t, p == nil && err != nil && strings.HasPrefix(err.Error(), c.want), "got %+v, %v\nwant %s", p, err, c.want)
-		})
+		p, err := Build(format(c.stages), transform.Only(document(t, c.text)), transform.Target{})
+		assert.Truef(t, p == nil && err != nil && strings.HasPrefix(err.Error(), c.want), "%s: got %+v, %v\nwant %s", c.name, p, err, c.want)
 	}
 }
 

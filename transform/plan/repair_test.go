@@ -82,13 +82,11 @@ func TestRepairKeepsFixesThatHelp(t *testing.T) {
 			return []transform.Fix{{Rule: "a", Queue: func(e *yamledit.Edit) error { e.Remove(d.Root().Items()[0]); return nil }}}
 		}, nil},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			d := lettersFormat(c.fixes)
-			before := assert.Value(d.Lint(transform.Only(document(t, c.before)), transform.Target{}))(t)
-			after, made := Repair(d, before, transform.Target{})
-			got := string(after.Documents()[0].Bytes())
-			assert.Truef(t, got == c.want && slices.Equal(made, c.made), "%q by %v", got, made)
-		})
+		d := lettersFormat(c.fixes)
+		before := assert.Value(d.Lint(transform.Only(document(t, c.before)), transform.Target{}))(t)
+		after, made := Repair(d, before, transform.Target{})
+		got := string(after.Documents()[0].Bytes())
+		assert.Truef(t, got == c.want && slices.Equal(made, c.made), "%s: %q by %v", c.name, got, made)
 	}
 }
 

@@ -39,8 +39,7 @@ func savedLamps(t *testing.T) Saved {
 // lampsAt is a document in the middle of a file.
 func lampsAt(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc := assert.Value(yamledit.Parse(yamledit.Chunk{File: "l.yaml", Index: 1, Line: 7, Bytes: []byte(text)}))(t)
-	return doc
+	return assert.Value(yamledit.Parse(yamledit.Chunk{File: "l.yaml", Index: 1, Line: 7, Bytes: []byte(text)}))(t)
 }
 
 // forward are the steps that a choice takes from a saved plan.

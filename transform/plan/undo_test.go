@@ -5,7 +5,6 @@ package plan
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -78,24 +77,20 @@ func TestUndoIsProven(t *testing.T) {
 			return e, nil
 		}
 	}
-	for want, stage := range map[string]func(*yamledit.Document) transform.Stage{
-		"it would have to be undone twice": func(doc *yamledit.Document) transform.Stage {
-			s := light(doc, "a")
-			s.Undo = edit(doc, "dim")
-			return s
-		},
-		"applying it again would not restore the current document": func(doc *yamledit.Document) transform.Stage {
-			s := switched(doc, "a")
+	for want, change := range map[string]func(*transform.Stage, *yamledit.Document){
+		"it would have to be undone twice": func(s *transform.Stage, doc *yamledit.Document) { s.Undo = edit(doc, "dim") },
+		"applying it again would not restore the current document": func(s *transform.Stage, doc *yamledit.Document) {
 			s.Edit = edit(doc, "bright")
-			return s
 		},
-		"the check says no": func(doc *yamledit.Document) transform.Stage {
-			s := switched(doc, "a")
-			s.Check = func(transform.Cluster) error { return fmt.Errorf("the check says no") }
-			return s
+		"the check says no": func(s *transform.Stage, _ *yamledit.Document) {
+			s.Check = func(transform.Cluster) error { return errors.New("the check says no") }
 		},
 	} {
-		_, err := undone(t, format(func(doc *yamledit.Document) []transform.Stage { return []transform.Stage{stage(doc)} }), "a: 'on'\n", "a", false)
+		_, err := undone(t, format(func(doc *yamledit.Document) []transform.Stage {
+			s := switched(doc, "a")
+			change(&s, doc)
+			return []transform.Stage{s}
+		}), "a: 'on'\n", "a", false)
 		assert.Truef(t, errors.As(err, new(*transform.Conflict)) && strings.Contains(err.Error(), "stage a cannot be undone from the document alone: "+want+"; undo it with its plan folder (--plan), or restore the file from git"), "want %s, got %v", want, err)
 	}
 }

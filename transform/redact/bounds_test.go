@@ -39,12 +39,9 @@ func TestWhatIsTooDeepToBeReadIsHidden(t *testing.T) {
 	for range yamledit.MaxEmbedding + 2 {
 		text = "a: |\n " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n ") + "\n"
 	}
-	out := redacted(t, text)
-	assert.True(t, !strings.Contains(out, "hunter2"), out)
+	hidesSecret(t, text)
 	flow := "a: |\n  " + strings.Repeat("[", yamledit.MaxNesting+9) + "hunter2" + strings.Repeat("]", yamledit.MaxNesting+9) + "\n"
-	out = redacted(t, flow)
+	hidesSecret(t, flow)
+	out := Value("a", strings.TrimPrefix(flow, "a: |\n")+"\n").(string)
 	assert.True(t, !strings.Contains(out, "hunter2"), out)
-	if out := Value("a", strings.TrimPrefix(flow, "a: |\n")+"\n").(string); strings.Contains(out, "hunter2") {
-		t.Errorf("%s", out)
-	}
 }

@@ -148,3 +148,16 @@ func TestSecretsOnManyLinesAreHidden(t *testing.T) {
 		assert.Truef(t, n >= want && !strings.Contains(out, "hidden") && strings.Count(out, "shown") == strings.Count(text, "shown"), "%d secrets:\n%s", n, out)
 	}
 }
+
+func TestASecretIsHiddenWhereItIsWrittenWhoeverRefersToIt(t *testing.T) {
+	for _, text := range []string{
+		"note: &a hunter2\ntoken: *a\n",
+		"note: &a {x: hunter2}\npassword: *a\n",
+		"base: &a\n  x: hunter2\nkind: Secret\nstringData: *a\n",
+		"base: &a\n  x: hunter2\nkind: Secret\nstringData:\n  <<: *a\n",
+		"base: &a {name: MY_TOKEN}\nenv:\n  - <<: *a\n    value: hunter2\n",
+		"note: &a |\n  hunter2\ntoken: *a\n",
+	} {
+		hidesSecret(t, text)
+	}
+}

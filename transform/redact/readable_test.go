@@ -21,11 +21,8 @@ func TestWhatOnlyRefersToASecretStaysReadable(t *testing.T) {
 	lines := linesOf("readable.txt")
 	for _, a := range linesOf("arguments.txt") {
 		lines = append(lines, `kube-apiserver-arg: ["`+a+`"]`, "kube-apiserver-arg:\n    - "+a)
-		got := Value("kube-apiserver-arg", []any{a}).([]any)[0]
-		assert.Truef(t, got == a, "a value shows %v instead of %s", got, a)
-		if got := Text(a); got != a {
-			t.Errorf("a message shows %v instead of %s", got, a)
-		}
+		assert.Equal[any](t, Value("kube-apiserver-arg", []any{a}).([]any)[0], a, "a value")
+		assert.Equal(t, Text(a), a, "a message")
 	}
 	for _, line := range lines {
 		text := "x:\n  " + line + "\n  y: 1\n"

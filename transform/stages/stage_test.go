@@ -8,18 +8,15 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 func TestStagesThatEditAreInTheOrderOfAll(t *testing.T) {
-	edits := slices.Clone(Names())
-	edits = slices.DeleteFunc(edits, func(s string) bool { return !slices.Contains(EditNames(), s) })
+	edits := lists.Where(Names(), func(s string) bool { return slices.Contains(EditNames(), s) })
 	assert.EqualSlices(t, edits, EditNames())
 }
 
 func TestStagesHaveNamesOfTheirOwn(t *testing.T) {
-	seen := map[string]bool{}
-	for _, name := range Names() {
-		assert.Truef(t, !seen[name] && name != "", "%q is in the list twice", name)
-		seen[name] = true
-	}
+	assert.EqualSlices(t, lists.Distinct(Names()), Names())
+	assert.True(t, !slices.Contains(Names(), ""), Names())
 }

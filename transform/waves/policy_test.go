@@ -20,8 +20,7 @@ var noon = time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
 func window(t *testing.T, on []string, from, to, zone string) *Window {
 	t.Helper()
 	location := assert.Value(time.LoadLocation(zone))(t)
-	w := assert.Value(NewWindow(on, from, to, location))(t)
-	return w
+	return assert.Value(NewWindow(on, from, to, location))(t)
 }
 
 func TestAPolicyDecidesByTheTimeAndByApprovals(t *testing.T) {
@@ -68,8 +67,7 @@ func TestAPolicyDecidesByTheTimeAndByApprovals(t *testing.T) {
 
 func TestAWindowOpensAndClosesByTheClocksOfItsZone(t *testing.T) {
 	at := func(text string) time.Time {
-		parsed := assert.Value(time.Parse(time.RFC3339, text))(t)
-		return parsed
+		return assert.Value(time.Parse(time.RFC3339, text))(t)
 	}
 	nights := window(t, []string{"Fri", "Sat"}, "22:00", "04:00", "Europe/Berlin")
 	for _, c := range []struct {

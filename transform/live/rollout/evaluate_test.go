@@ -107,12 +107,10 @@ func TestAChangeIsDoneWhenEveryMachineProvesIt(t *testing.T) {
 			s.ControlPlane.Spec["machineSelectorConfig"], s.ControlPlane.Applied["chartValues"] = []any{}, map[string]any{}
 		}, ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			seen, wanted := scene()
-			c.change(&seen, &wanted)
-			p := Evaluate(seen, wanted)
-			assert.True(t, strings.Contains(p.Waiting, c.want) && p.Done == (c.want == "") && (c.want != "" || p.Waiting == "") && p.Failed == "", p)
-		})
+		seen, wanted := scene()
+		c.change(&seen, &wanted)
+		p := Evaluate(seen, wanted)
+		assert.True(t, strings.Contains(p.Waiting, c.want) && p.Done == (c.want == "") && (c.want != "" || p.Waiting == "") && p.Failed == "", c.name, p)
 	}
 }
 

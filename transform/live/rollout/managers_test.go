@@ -27,10 +27,8 @@ func TestManagersAreRecognizedByTheirMarks(t *testing.T) {
 		{"a chart", `{"annotations":{"meta.helm.sh/release-name":"clusters"}}`, "[{Helm the annotation meta.helm.sh/release-name}]"},
 		{"two", `{"annotations":{"meta.helm.sh/release-name":"c","objectset.rio.cattle.io/id":"default-c"}}`, "[{Fleet the annotation objectset.rio.cattle.io/id} {Helm the annotation meta.helm.sh/release-name}]"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			list, err := managersOf([]byte(`{"metadata":` + c.metadata + `}`))
-			assert.Truef(t, err == nil && fmt.Sprint(list) == c.want, "%v %v, and not %s", err, list, c.want)
-		})
+		list, err := managersOf([]byte(`{"metadata":` + c.metadata + `}`))
+		assert.Truef(t, err == nil && fmt.Sprint(list) == c.want, "%s: %v %v, and not %s", c.name, err, list, c.want)
 	}
 	list, err := managersOf([]byte(`{"spec":{"clusterTemplateRevisionName":"cattle-global-data:ctr-x"}}`))
 	assert.Truef(t, err == nil && len(list) == 1, "%v %v", list, err)

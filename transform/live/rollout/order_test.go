@@ -49,9 +49,7 @@ func TestMachinesChangeInTheOrderOfRanchersPlanner(t *testing.T) {
 		"machines that go away":                    {order(nil, all, gone, machine("b", "eci")), "b."},
 		"with the name of the node":                {order(nil, all, noded), "b (ip-10-0-1-20)."},
 	} {
-		if want := "Rancher updates the machines in this order: " + c.want; c.got != want {
-			t.Errorf("%s: %q, not %q", name, c.got, want)
-		}
+		assert.Equal(t, c.got, "Rancher updates the machines in this order: "+c.want, name)
 	}
 	gone.Plan.Init = true
 	for name, got := range map[string]string{

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
@@ -35,9 +36,7 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 		{"leaders", rke2, []string{"list pods in kube-system of the cluster c-m-abcdefgh", "list leases.coordination.k8s.io in kube-system of the cluster c-m-abcdefgh"}, "nodes"},
 	} {
 		said := fmt.Sprint(Permissions(c.verb, c.of))
-		for _, want := range c.has {
-			assert.Truef(t, strings.Contains(said, want), "%s of %s lacks %q: %s", c.verb, c.of.Kind.Group, want, said)
-		}
+		assert.ContainsAll(t, said, c.has, c.verb, c.of.Kind.Group)
 		assert.Truef(t, !strings.Contains(said, c.not), "%s of %s needs %q: %s", c.verb, c.of.Kind.Group, c.not, said)
 	}
 }
@@ -55,14 +54,11 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 }
 
 func TestNoRowIsThereTwice(t *testing.T) {
-	seen := map[string]bool{}
+	var rows []string
 	for _, r := range Requirements() {
-		if row := fmt.Sprintf("%+v", r); seen[row] {
-			t.Error(row)
-		} else {
-			seen[row] = true
-		}
+		rows = append(rows, fmt.Sprintf("%+v", r))
 	}
+	assert.EqualSlices(t, lists.Distinct(rows), rows)
 }
 
 // A run begins without what it continues without.
@@ -89,11 +85,5 @@ func TestNoSecretsAreListedOnRanchersOwnCluster(t *testing.T) {
 
 func TestARightOfTwoRowsIsRequestedOnce(t *testing.T) {
 	needed := Permissions("migrate", Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", When: []string{action.NeedsCloudConfig}})
-	n := 0
-	for _, r := range needed {
-		if r.String() == "get secrets in fleet-default" {
-			n++
-		}
-	}
-	assert.Truef(t, n == 1, "%d times in %v", n, needed)
+	assert.Equal(t, strings.Count(fmt.Sprint(needed), "get secrets in fleet-default"), 1, needed)
 }

@@ -47,21 +47,14 @@ func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {
 		{"one of Fleet, accepted", Change{Object: fleet}, ManagedElsewhere, ""},
 		{"one that is no object", Change{Object: []byte("[]")}, "", "its origin is unknown:"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.seen.Title = "fleet-default/a"
-			findings := Preconditions(c.seen, []string{c.accept})
-			err := Refuse(c.seen.Title, findings)
-			var refused *Refused
-			switch {
-			case c.want == "" && err != nil:
-				t.Error(err)
-			case c.want != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "fleet-default/a: ")):
-				t.Errorf("%v does not say %q", err, c.want)
-			}
-			for _, f := range findings {
-				assert.True(t, f.Rule != "" && f.Message != "" && f.Fix != "" && strings.HasPrefix(f.Path, "fleet-default/a"), f)
-			}
-		})
+		c.seen.Title = "fleet-default/a"
+		findings := Preconditions(c.seen, []string{c.accept})
+		err := Refuse(c.seen.Title, findings)
+		refused := errors.As(err, new(*Refused)) && strings.HasPrefix(err.Error(), "fleet-default/a: ") && strings.Contains(err.Error(), c.want)
+		assert.Truef(t, refused == (c.want != "") && (refused || err == nil), "%s: %v does not say %q", c.name, err, c.want)
+		for _, f := range findings {
+			assert.True(t, f.Rule != "" && f.Message != "" && f.Fix != "" && strings.HasPrefix(f.Path, "fleet-default/a"), c.name, f)
+		}
 	}
 }
 

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
@@ -27,11 +25,11 @@ func TestTheObjectsOfRancherAreRead(t *testing.T) {
 		Namespace: "ns", Name: "a", Generation: 7, Observed: 6, Spec: map[string]any{"k": "v"}, Applied: map[string]any{"k": "w"},
 		Conditions: map[string]Condition{"Ready": {Type: "Ready", Status: "False", Message: "m"}}, SnapshotGeneration: 3, SnapshotPhase: "Started",
 	}
-	diff := cmp.Diff(want, c)
-	assert.Truef(t, err == nil && diff == "", "%v %s", err, diff)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, c, want)
 	m, err := ReadMachine([]byte(`{"metadata":{"name":"m","labels":{"a":"b"},"deletionTimestamp":"2025-01-01T00:00:00Z"},"spec":{"bootstrap":{"configRef":{"kind":"RKEBootstrap","name":"m-boot"}}},"status":{"nodeRef":{"name":"n"}}}`))
-	diff = cmp.Diff(Machine{Name: "m", Labels: map[string]string{"a": "b"}, Node: "n", Deleting: true, PlanSecret: "m-boot-machine-plan"}, m)
-	assert.Truef(t, err == nil && diff == "", "%v %s", err, diff)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, m, Machine{Name: "m", Labels: map[string]string{"a": "b"}, Node: "n", Deleting: true, PlanSecret: "m-boot-machine-plan"})
 	for text, unlinked := range map[string]bool{
 		`"nodeRef":{"name":"n"}`: false,
 		`"nodeRef":{"name":"n"},"conditions":[{"type":"NodeHealthy","status":"False","reason":"NodeNotFound"}]`:         true,
@@ -42,8 +40,8 @@ func TestTheObjectsOfRancherAreRead(t *testing.T) {
 		assert.Truef(t, err == nil && m.Unlinked == unlinked && m.ProviderID == "rke2://n" && m.Infrastructure == (corev1.ObjectReference{APIVersion: "rke.cattle.io/v1", Kind: "CustomMachine", Name: "c"}), "%s: %+v %v", text, m, err)
 	}
 	e, err := ReadEngine([]byte(`{"spec":{"rancherKubernetesEngineConfig":{"a":1}},"status":{"appliedSpec":{"rancherKubernetesEngineConfig":{"a":2}},"failedSpec":null}}`))
-	diff = cmp.Diff(&Engine{Spec: map[string]any{"a": 1.0}, Applied: map[string]any{"a": 2.0}, Conditions: map[string]Condition{}}, e)
-	assert.Truef(t, err == nil && diff == "", "%v %s", err, diff)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, e, &Engine{Spec: map[string]any{"a": 1.0}, Applied: map[string]any{"a": 2.0}, Conditions: map[string]Condition{}})
 }
 
 // Rancher names the Secret after the RKEBootstrap, and cuts what is too long for a label.

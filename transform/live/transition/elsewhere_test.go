@@ -26,8 +26,7 @@ const (
 func planned(t *testing.T, d transform.Format, text string) *plan.Plan {
 	t.Helper()
 	doc := assert.Value(yamledit.ParseString("c.yaml", text))(t)
-	p := assert.Value(plan.Build(d, transform.Only(doc), transform.Target{EndState: transform.EndStateExternal}))(t)
-	return p
+	return assert.Value(plan.Build(d, transform.Only(doc), transform.Target{EndState: transform.EndStateExternal}))(t)
 }
 
 func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {

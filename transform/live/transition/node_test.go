@@ -14,8 +14,7 @@ import (
 
 func parsed(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	d := assert.Value(yamledit.ParseString("object", text))(t)
-	return d
+	return assert.Value(yamledit.ParseString("object", text))(t)
 }
 
 func TestACordonIsUndone(t *testing.T) {

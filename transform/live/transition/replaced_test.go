@@ -50,8 +50,7 @@ func upgradesOf(t *testing.T, text string, target transform.Target) (Planner, []
 
 func document(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	d := assert.Value(yamledit.ParseString("release", text))(t)
-	return d
+	return assert.Value(yamledit.ParseString("release", text))(t)
 }
 
 // A release that any stage has installed is upgraded by any other one, also after the cluster has moved

@@ -28,36 +28,18 @@ func TestPoolLabels(t *testing.T) {
 				"cluster.x-k8s.io/control-plane":      "true",
 			},
 		},
-		{
-			"workers are no control plane of Cluster API",
-			`{name: p, workerRole: true}`,
-			map[string]string{effective.LabelWorker: "true", effective.LabelControlPlane: "", "cluster.x-k8s.io/control-plane": ""},
-		},
-		{
-			"the system of the machines",
-			`{name: p, workerRole: true, machineOS: windows}`,
-			map[string]string{effective.LabelOS: "windows"},
-		},
+		{"workers are no control plane of Cluster API", `{name: p, workerRole: true}`,
+			map[string]string{effective.LabelWorker: "true", effective.LabelControlPlane: "", "cluster.x-k8s.io/control-plane": ""}},
+		{"the system of the machines", `{name: p, workerRole: true, machineOS: windows}`, map[string]string{effective.LabelOS: "windows"}},
 		{
 			"the pool's labels come last",
 			`{name: p, workerRole: true, machineOS: windows, labels: {cattle.io/os: linux, rke.cattle.io/worker-role: "no", rke.cattle.io/rke-machine-pool-name: q, zone: a}}`,
 			map[string]string{effective.LabelOS: "linux", effective.LabelWorker: "no", "rke.cattle.io/rke-machine-pool-name": "q", "zone": "a"},
 		},
-		{
-			"labels of the machine deployment do not reach machines",
-			`{name: p, workerRole: true, machineDeploymentLabels: {zone: a}}`,
-			map[string]string{"zone": ""},
-		},
-		{
-			"a role as a YAML 1.1 boolean",
-			`{name: p, etcdRole: yes, workerRole: off}`,
-			map[string]string{effective.LabelEtcd: "true", effective.LabelWorker: ""},
-		},
-		{
-			"a long name is cut as Rancher cuts it",
-			`{name: ` + strings.Repeat("x", 70) + `, workerRole: true}`,
-			map[string]string{"cluster.x-k8s.io/deployment-name": "demo-" + strings.Repeat("x", 52) + "-2c492"},
-		},
+		{"labels of the machine deployment do not reach machines", `{name: p, workerRole: true, machineDeploymentLabels: {zone: a}}`, map[string]string{"zone": ""}},
+		{"a role as a YAML 1.1 boolean", `{name: p, etcdRole: yes, workerRole: off}`, map[string]string{effective.LabelEtcd: "true", effective.LabelWorker: ""}},
+		{"a long name is cut as Rancher cuts it", `{name: ` + strings.Repeat("x", 70) + `, workerRole: true}`,
+			map[string]string{"cluster.x-k8s.io/deployment-name": "demo-" + strings.Repeat("x", 52) + "-2c492"}},
 	} {
 		labels := opened(t, "v1.26.15+rke2r1", "machinePools:\n- "+c.pool).Classes[0].Labels
 		for key, want := range c.want {
