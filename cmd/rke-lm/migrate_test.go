@@ -52,10 +52,12 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 func TestThePageOfARunShowsItsStagesWhateverItsEnd(t *testing.T) {
 	onWorld(t, func(t *testing.T, w *migratetest.World, to string) {
 		const line = "migrate --cluster orchard --yes -o html --timeout 1m --until "
-		shows(t, exitcode.Done, line+"enable-leader-migration"+to, "ok ", `class="state done">done<`, `title="enable-leader-migration: `, `<span class="added">+`, ">patch Cluster.provisioning.cattle.io fleet-default/orchard<", "Stages that are done: grant-migration-lease, enable-leader-migration.")
+		r := shows(t, exitcode.Done, line+"enable-leader-migration"+to, `class="state done">done<`, `title="enable-leader-migration: `, `<span class="added">+`, ">patch Cluster.provisioning.cattle.io fleet-default/orchard<", "Stages that are done: grant-migration-lease, enable-leader-migration.")
+		assert.Contains(t, r.stderr, "ok ")
 		w.Stick(true)
-		r := shows(t, exitcode.Failed, line+"install-ccm"+to, "to continue: ", `class="state failed">failed<`, "<h3>Error</h3>")
+		r = shows(t, exitcode.Failed, line+"install-ccm"+to, `class="state failed">failed<`, "<h3>Error</h3>")
 		assert.Equal(t, strings.Count(r.stdout, "To continue:"), 1, r.stdout)
+		assert.Contains(t, r.stderr, "to continue: ")
 	})
 }
 

@@ -111,7 +111,7 @@ func TestVerbsShowWhatARancherHasAndWriteNothing(t *testing.T) {
 		want   []string
 	}{
 		{"a plan", nil, "plan --cluster harbour", exitcode.Done, []string{"rke2 fleet-default/harbour v1.26.15+rke2r1", "grant-migration-lease ", "+++ b/fleet-default/harbour", "+ kind: RoleBinding ", "enable-leader-migration"}},
-		{"all clusters of a selector", nil, "plan -l env=prod -o json", exitcode.Done, []string{`"name": "c-x7k2p", "namespace": "", "distro": "rke1"`, `"file": "c-x7k2p (curlew)"`, `"name": "harbour", "namespace": "fleet-default", "distro": "rke2"`, `!"name": "guest"`}},
+		{"all clusters of a selector", nil, "plan -l env=prod -o json", exitcode.Done, []string{`"name": "c-x7k2p", "namespace": "", "distro": "rke1"`, `"file": "c-x7k2p (curlew)"`, `"name": "harbour", "namespace": "fleet-default", "distro": "rke2"`, `!"name": "guest"`, `!"name": "local"`}},
 		{"all clusters", nil, "status", exitcode.Done, []string{"c-x7k2p (curlew) v1.26.15-rancher1-1 aws ", "fleet-default/harbour v1.26.15+rke2r1 aws ", "!LEADERMIGRATION", "!" + noted}},
 		{"some clusters", nil, "status -l env=prod", exitcode.Done, []string{"c-x7k2p (curlew) ", "fleet-default/harbour ", "!guest", "!local"}},
 
@@ -175,6 +175,7 @@ func TestVerbsShowWhatARancherHasAndWriteNothing(t *testing.T) {
 					never, is := strings.CutPrefix(part, "!")
 					assert.Truef(t, strings.Contains(all, never) != is, "%q in\n%s", part, all)
 				}
+				assert.True(t, strings.Count(all, noted) <= 1, all)
 				assert.True(t, !strings.Contains(r.Object(harbourPath), "RoleBinding"), "it is changed")
 				assert.Truef(t, !strings.HasPrefix(c.line, "plan") || r.Count("PATCH")+r.Count("/secrets") == 0, "%v", r.Requests)
 			})

@@ -6,6 +6,7 @@ package main
 import (
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -61,6 +62,6 @@ func TestReviewRefusesAValuesFileOfSeveralClusters(t *testing.T) {
 	h := withValuesFile(t)
 	h.replace(depot, "node-monitor-grace-period: 30s", "node-monitor-grace-period: 40s")
 	h.replace("other/wharf.yaml", "cloud-provider-name: aws", "cni: calico")
-	shows(t, exitcode.Input, reviewOfValues, "a second cluster")
+	assert.Contains(t, shows(t, exitcode.Input, reviewOfValues).stderr, "a second cluster")
 	shows(t, exitcode.Input, "review --base main --ccm-values ../../values.yaml", "not in this repository")
 }

@@ -158,7 +158,7 @@ func TestTheRunbookSaysWhyAnObjectHasNoPatch(t *testing.T) {
 		planned(t, map[string]string{"c.yaml": text}, "c.yaml")
 		files, err := filepath.Glob("plans/fleet-default/wharf/*.patch.json")
 		book := textOf(t, "plans/fleet-default/wharf/runbook.md")
-		assert.True(t, err == nil && len(files) == 0 && !patchCommand.MatchString(book), files, err, book)
+		assert.True(t, err == nil && len(files) == 0 && !patchCommand.MatchString(book) && (text != wharf || !strings.Contains(book, " patch ")), files, err, book)
 		for _, part := range want {
 			assert.Contains(t, book, part, "it does not say")
 		}

@@ -224,6 +224,47 @@ func scriptBig(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), bytes.Repeat(line, size<<20/len(line)+1), 0o644))
 }
 
+// onFirst is an output that does something before it takes the first text.
+type onFirst struct {
+	io.Writer
+	do func()
+}
+
+func (o *onFirst) Write(p []byte) (int, error) {
+	if o.do != nil {
+		o.do()
+	}
+	o.do = nil
+	return o.Writer.Write(p)
+}
+
+// A file changes after it was read, and before it is written: when the line of the file before it, which -v prints, is shown.
+func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
+	for name, c := range map[string]struct {
+		left   string // the file's text at the end
+		change func() error
+	}{
+		"longer": {small("fen") + "# more\n", func() error { return os.WriteFile("fen.yaml", []byte(small("fen")+"# more\n"), 0o644) }},
+		"empty":  {"", func() error { return os.Truncate("fen.yaml", 0) }},
+		"replaced by one of the same text": {small("fen"), func() error {
+			return errors.Join(os.WriteFile("new", []byte(small("fen")), 0o644), os.Rename("new", "fen.yaml"))
+		}},
+		"gone": {"", func() error { return os.Remove("fen.yaml") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			here(t, map[string]string{"reed.yaml": small("reed"), "fen.yaml": small("fen")})
+			var out, errs bytes.Buffer
+			shown := &onFirst{&errs, func() { assert.NilError(t, c.change()) }}
+			code := execute(t.Context(), strings.Fields("apply -v --next reed.yaml fen.yaml -"), streams{in: strings.NewReader(small("heath")), out: &out, err: shown})
+			ran{out.String(), errs.String(), code}.shows(t, name, exitcode.Refused, "fen.yaml", "name: heath", "cloud-provider-extraction-migration")
+			left, err := os.ReadFile("fen.yaml")
+			assert.True(t, string(left) == c.left && (err == nil || name == "gone"), string(left), err)
+			beside, err := filepath.Glob(".*")
+			assert.Truef(t, err == nil && len(beside) == 0, "files are left: %v %v", beside, err)
+		})
+	}
+}
+
 // stop is a standard input during whose reading something happens.
 type stop func()
 

@@ -65,5 +65,5 @@ func TestUndoRefusesWhatTheFileDoesNotShow(t *testing.T) {
 // RKE never prunes, so an undo of the grant says what to delete.
 func TestUndoOfTheGrantDeletesItInTheCluster(t *testing.T) {
 	s := stageOf(t, opened(t, at(release, onAWS), transform.Target{}), stages.GrantMigrationLease)
-	assert.Contains(t, commandsOf(s.UndoAfter), "kubectl -n kube-system delete --ignore-not-found role,rolebinding cloud-provider-extraction-migration")
+	assert.Contains(t, "\n"+commandsOf(s.UndoAfter)+"\n", "\nkubectl -n kube-system delete --ignore-not-found role,rolebinding cloud-provider-extraction-migration\n")
 }

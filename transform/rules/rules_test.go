@@ -128,7 +128,7 @@ func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 		{"--cloud-provider=AWS, --cluster-cidr=10.42.0.0/16, --enable-leader-migration", "--cloud-provider is not aws", ""},
 		{"--cloud-provider=aws, --cluster-cidr=10.42.0.0/16, --enable-leader-migration", "", ""},
 		{"--cloud-provider=aws, --cluster-cidr=, --enable-leader-migration", "routes are on without --cluster-cidr", ""},
-		{"--cloud-provider=aws-x, --enable-leader-migration", "routes are on without --cluster-cidr", ""},
+		{"--cloud-provider=aws-x, --enable-leader-migration", "routes are on without --cluster-cidr: the manager exits as soon as it acquires the lease / " + RoutesFix + ";  --cloud-provider is not aws", ""},
 		{"--cloud-provider=aws-x, --configure-cloud-routes=false, --enable-leader-migration", "--cloud-provider is not aws", ""},
 		{"--cloud-provider=openstack", "", ""},
 	} {
