@@ -64,9 +64,7 @@ func checkError(t *testing.T, err error, is error, holds ...string) {
 		t.Errorf("error %v is not %v", err, is)
 		return
 	}
-	for _, text := range append(holds, "; ") { // what is wrong; what to do
-		assert.Truef(t, strings.Contains(err.Error(), text), "error %q does not hold %q", err, text)
-	}
+	assert.ContainsAll(t, err.Error(), append(holds, "; ")) // what is wrong; what to do
 	assert.Truef(t, !strings.Contains(err.Error(), ".tmp"), "error %q names the temporary file", err)
 }
 
@@ -131,9 +129,7 @@ func TestTheTemporaryFileIsHiddenAndPrivate(t *testing.T) {
 
 // faults are what may go wrong while the new content is written.
 var faults = map[string]func(t *testing.T, path string, w io.Writer) error{
-	"write fails at once": func(*testing.T, string, io.Writer) error {
-		return errFull
-	},
+	"write fails at once": func(*testing.T, string, io.Writer) error { return errFull },
 	"write fails midway": func(_ *testing.T, _ string, w io.Writer) error {
 		w.Write(make([]byte, 1<<20))
 		return errFull
@@ -201,10 +197,8 @@ func TestAFolderThatIsRemovedMeanwhileIsAnError(t *testing.T) {
 func TestAFolderInThePlaceOfTheFileIsRefused(t *testing.T) {
 	path := make1(t, "a.yaml")
 	seen := look(t, path)
-	swap := func() error {
-		return errors.Join(os.Remove(path), os.Mkdir(path, 0o755))
-	}
-	checkError(t, replace(path, seen, func(io.Writer) error { return swap() }), ErrChanged, path)
+	swap := func(io.Writer) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o755)) }
+	checkError(t, replace(path, seen, swap), ErrChanged, path)
 	checkAlone(t, path)
 	checkError(t, replace(path, seen, never), nil, path, "not a regular file")
 	checkAlone(t, path)
@@ -212,12 +206,8 @@ func TestAFolderInThePlaceOfTheFileIsRefused(t *testing.T) {
 
 // changes are what others may do to a file.
 var changes = map[string]func(path string) error{
-	"longer": func(path string) error {
-		return os.WriteFile(path, []byte(old+"\n"), 0o644)
-	},
-	"the same size at another time": func(path string) error {
-		return os.Chtimes(path, time.Time{}, time.Unix(1, 1))
-	},
+	"longer":                        func(path string) error { return os.WriteFile(path, []byte(old+"\n"), 0o644) },
+	"the same size at another time": func(path string) error { return os.Chtimes(path, time.Time{}, time.Unix(1, 1)) },
 	"another file of the same size and time": func(path string) error {
 		info, err := os.Stat(path)
 		if err != nil {

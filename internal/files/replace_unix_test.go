@@ -6,6 +6,7 @@
 package files
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -80,10 +81,7 @@ func TestALinkThatIsChangedMeanwhileIsRefused(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "link")
 	link(t, path, name)
 	err := replace(name, look(t, name), func(w io.Writer) error {
-		if err := os.Remove(name); err != nil {
-			return err
-		}
-		return os.Symlink(other, name)
+		return errors.Join(os.Remove(name), os.Symlink(other, name))
 	})
 	checkError(t, err, ErrChanged, name)
 	checkContent(t, path, old)
@@ -124,9 +122,7 @@ func TestTheOwnerIsKept(t *testing.T) {
 	}
 	path := make1(t, "a.yaml")
 	assert.NilError(t, os.Chown(path, 1234, 5678))
-	if err := os.Chmod(path, 0o640|fs.ModeSetgid); err != nil { // lost if set before the owner
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chmod(path, 0o640|fs.ModeSetgid)) // lost if set before the owner
 	assert.NilError(t, replace(path, look(t, path), text("new")))
 	info := assert.Value(os.Stat(path))(t)
 	id := identify(info)

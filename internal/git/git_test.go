@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // repository makes one in a folder of its own, and goes there.
@@ -63,16 +64,13 @@ func open(t *testing.T) *Repository {
 
 // told lists changes as before→after.
 func told(changes []Change) []string {
-	var list []string
 	name := func(f *File) string {
 		if f == nil {
 			return ""
 		}
 		return f.Path
 	}
-	for _, c := range changes {
-		list = append(list, name(c.Before)+"→"+name(c.After))
-	}
+	list := lists.Map(changes, func(c Change) string { return name(c.Before) + "→" + name(c.After) })
 	slices.Sort(list)
 	return list
 }

@@ -48,13 +48,8 @@ func TestOnlyAFileHasAPath(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
 	here := assert.Value(os.Getwd())(t)
-	path, err := (Source{Path: "a.yaml"}).Absolute()
-	assert.Truef(t, err == nil && path == filepath.Join(here, "a.yaml"), "%q %v", path, err)
+	assert.Equal(t, assert.Value(Source{Path: "a.yaml"}.Absolute())(t), filepath.Join(here, "a.yaml"))
 	// An object of a server is known by its name, and was read elsewhere.
-	if path, err := FromReader("fleet-default/harbour", nil).Absolute(); err != nil || path != "" {
-		t.Errorf("an object: %q %v", path, err)
-	}
-	if path, err := FromReader("-", strings.NewReader("")).Absolute(); err != nil || path != "" {
-		t.Errorf("%q %v", path, err)
-	}
+	assert.Equal(t, assert.Value(FromReader("fleet-default/harbour", nil).Absolute())(t), "")
+	assert.Equal(t, assert.Value(FromReader("-", strings.NewReader("")).Absolute())(t), "")
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 func TestWhatIsExcludedIsNotFound(t *testing.T) {
@@ -42,13 +43,10 @@ func TestWhatIsExcludedIsNotFound(t *testing.T) {
 
 // marked is as names marks files that were named.
 func marked(list []string, named bool) []string {
-	out := slices.Clone(list)
-	for i := range out {
-		if named {
-			out[i] = "!" + out[i]
-		}
+	if !named {
+		return list
 	}
-	return out
+	return lists.Map(list, func(name string) string { return "!" + name })
 }
 
 // The folder in which the search runs has no part in it, wherever it is.

@@ -52,31 +52,29 @@ func checkRefused(t *testing.T, path string, holds ...string) {
 	good := write(t, t.TempDir(), "good.yaml", "")
 	found, err := Find([]string{path, good}, nil, Excluded{})
 	assert.Mustf(t, err != nil, "Find(%q) returned no error", path)
-	for _, text := range append(holds, path) {
-		assert.Truef(t, strings.Contains(err.Error(), text), "Find(%q): error %q does not hold %q", path, err, text)
-	}
+	assert.ContainsAll(t, err.Error(), append(holds, path))
 	assert.Truef(t, len(found) == 1 && found[0].Name == good, "Find(%q, good) found %q", path, names(found))
 }
 
-func TestAFolderIsSearchedForYAMLAndJSONAndOtherForms(t *testing.T) {
-	tree(t, "b.yaml", "a.yml", "c.json", "d.txt", "g.tf", "yaml", "e.yaml.bak", "sub/deep/f.yaml", "sub/README.md")
-	checkFound(t, []string{"."}, "a.yml", "b.yaml", "c.json", "g.tf", "sub/deep/f.yaml")
-}
-
-func TestFilesAreFoundInOrder(t *testing.T) {
-	tree(t, "z/b.yaml", "z/a.yaml", "z/a/c.yaml", "y.yaml", "x.yaml")
-	checkFound(t, []string{"y.yaml", "z", "x.yaml"}, "!y.yaml", "z/a/c.yaml", "z/a.yaml", "z/b.yaml", "!x.yaml")
-}
-
-func TestHiddenFilesAndFoldersAreSkippedInAFolder(t *testing.T) {
-	tree(t, "a.yaml", ".b.yaml", ".yaml", ".git/c.yaml", "sub/.d/e.yaml", "sub/..data/f.yaml")
-	checkFound(t, []string{"."}, "a.yaml")
-}
-
-func TestWhatIsNamedIsTakenEvenIfHiddenOrOfAnotherExtension(t *testing.T) {
-	tree(t, ".b.yaml", ".hidden/c.yaml", "cluster.txt", "dir.yaml/d.json")
-	checkFound(t, []string{".b.yaml", ".hidden", "cluster.txt", "dir.yaml"},
-		"!.b.yaml", ".hidden/c.yaml", "!cluster.txt", "dir.yaml/d.json")
+func TestFilesAreFoundInTheirOrder(t *testing.T) {
+	here := []string{"."}
+	for _, c := range []struct {
+		name               string
+		tree, paths, found []string
+	}{
+		{"YAML, JSON and other forms", []string{"b.yaml", "a.yml", "c.json", "d.txt", "g.tf", "yaml", "e.yaml.bak", "sub/deep/f.yaml", "sub/README.md"}, here, []string{"a.yml", "b.yaml", "c.json", "g.tf", "sub/deep/f.yaml"}},
+		{"those of a folder by their names, and paths as they are given", []string{"z/b.yaml", "z/a.yaml", "z/a/c.yaml", "y.yaml", "x.yaml"}, []string{"y.yaml", "z", "x.yaml"}, []string{"!y.yaml", "z/a/c.yaml", "z/a.yaml", "z/b.yaml", "!x.yaml"}},
+		{"none that are hidden", []string{"a.yaml", ".b.yaml", ".yaml", ".git/c.yaml", "sub/.d/e.yaml", "sub/..data/f.yaml"}, here, []string{"a.yaml"}},
+		{"what is named, even if hidden or of another extension", []string{".b.yaml", ".hidden/c.yaml", "cluster.txt", "dir.yaml/d.json"}, []string{".b.yaml", ".hidden", "cluster.txt", "dir.yaml"}, []string{"!.b.yaml", ".hidden/c.yaml", "!cluster.txt", "dir.yaml/d.json"}},
+		{"a file called dash", []string{"-"}, []string{"./-"}, []string{"!./-"}},
+		{"none in a folder without any", []string{"sub/a.txt"}, here, nil},
+		{"none without a path", []string{"a.yaml"}, nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tree(t, c.tree...)
+			checkFound(t, c.paths, c.found...)
+		})
+	}
 }
 
 func TestAFolderIsSearchedUnderTheNameGiven(t *testing.T) {
@@ -101,17 +99,6 @@ func TestADashIsStandardInput(t *testing.T) {
 	assert.Truef(t, !found[0].IsFile() && found[0].Path == "" && found[1].IsFile(), "found %+v", found)
 	chunks, _, err := documents(found[0])
 	assert.Truef(t, err == nil && len(chunks) == 1 && string(chunks[0].Bytes) == "b: 1\n", "chunks %+v, error %v", chunks, err)
-}
-
-func TestAFileCalledDashCanBeReached(t *testing.T) {
-	tree(t, "-")
-	checkFound(t, []string{"./-"}, "!./-")
-}
-
-func TestAFolderWithoutFilesIsNoError(t *testing.T) {
-	tree(t, "sub/a.txt")
-	checkFound(t, []string{"."})
-	checkFound(t, nil)
 }
 
 func TestAMissingPathIsAnErrorThatNamesIt(t *testing.T) {

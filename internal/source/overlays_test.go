@@ -4,8 +4,6 @@
 package source
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,8 +20,7 @@ func repository(t *testing.T, files map[string]string) {
 	t.Chdir(t.TempDir())
 	files[".git/HEAD"] = "ref: refs/heads/main\n"
 	for name, text := range files {
-		assert.NilError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		assert.NilError(t, os.WriteFile(name, []byte(text), 0o644))
+		write(t, ".", name, text)
 	}
 }
 
@@ -70,12 +67,10 @@ func TestOverlaysAreFoundAcrossFolders(t *testing.T) {
 		{"an overlay of Fleet that no target names", "fleet/c.yaml", "", map[string]string{"fleet/fleet.yaml": "defaultNamespace: x\n", "fleet/overlays/eu/c.yaml": aCluster}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			repository(t, c.files)
 			if _, given := c.files[c.file]; !given {
-				folder := filepath.Dir(c.file)
-				assert.NilError(t, os.MkdirAll(folder, 0o755))
-				assert.NilError(t, os.WriteFile(c.file, []byte(aCluster), 0o644))
+				c.files[c.file] = aCluster
 			}
+			repository(t, c.files)
 			overlays := NewOverlays(Disk{})
 			for range 2 { // the second one is what was kept
 				got := said(t, overlays, c.file)

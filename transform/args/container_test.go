@@ -54,11 +54,9 @@ func TestContainerArgumentsAreRead(t *testing.T) {
 		{"no arguments", "command: [m]\n", 1, ""},
 		{"nothing at all", "image: m\n", 0, ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, got, err := container(t, c.in, c.program)
-			assert.NilError(t, err)
-			assert.Equal(t, strings.Join(lists.Map(got.List(), func(a Arg) string { return a.Name + "=" + a.Value }), " "), c.want)
-		})
+		_, got, err := container(t, c.in, c.program)
+		assert.NilError(t, err)
+		assert.Equal(t, strings.Join(lists.Map(got.List(), func(a Arg) string { return a.Name + "=" + a.Value }), " "), c.want, c.name)
 	}
 }
 

@@ -120,7 +120,7 @@ func completed(t *testing.T, manifest string, o Options, nodes ...NodeClass) str
 }
 
 func TestAChartIsCompletedInPlace(t *testing.T) {
-	got := completed(t, `apiVersion: helm.cattle.io/v1
+	const before = `apiVersion: helm.cattle.io/v1
 kind: HelmChart
 metadata:
   name: ccm
@@ -132,20 +132,9 @@ spec:
       - --v=5
       - --cloud-provider=aws
       - --configure-cloud-routes=false
-`, options)
-	want := `apiVersion: helm.cattle.io/v1
-kind: HelmChart
-metadata:
-  name: ccm
-spec:
-  chart: aws-cloud-controller-manager # ours
-  valuesContent: |-
-    # what we changed
-    args:
-      - --v=5
-      - --cloud-provider=aws
-      - --configure-cloud-routes=false
-      - --enable-leader-migration=true
+`
+	got := completed(t, before, options)
+	want := strings.Replace(before, "|\n", "|-\n", 1) + `      - --enable-leader-migration=true
     image:
       tag: v1.26.6
     hostNetworking: true

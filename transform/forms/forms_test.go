@@ -264,11 +264,9 @@ func TestTouchedLinesAreFoundInEveryForm(t *testing.T) {
 		{"a file that is removed", "values.yaml", text("values.yaml"), "", true, true},
 		{"a file that is added", "values.yaml", "", text("values.yaml"), true, true},
 	} {
-		t.Run(c.file+"/"+c.name, func(t *testing.T) {
-			before, after := forms.Find(c.file, []byte(c.before), 1), forms.Find(c.file, []byte(c.after), 1)
-			line, differ, about := forms.Compare(before, after)
-			assert.Truef(t, differ == c.differ && about == c.about && differ != (line == 0), "differ %t, about %t at %d, want %t, %t\n%s", differ, about, line, c.differ, c.about, c.after)
-		})
+		before, after := forms.Find(c.file, []byte(c.before), 1), forms.Find(c.file, []byte(c.after), 1)
+		line, differ, about := forms.Compare(before, after)
+		assert.Truef(t, differ == c.differ && about == c.about && differ != (line == 0), "%s: %s: differ %t, about %t at %d, want %t, %t\n%s", c.file, c.name, differ, about, line, c.differ, c.about, c.after)
 	}
 }
 

@@ -67,11 +67,7 @@ func TestEntriesOfSet(t *testing.T) {
 		{"strings come after what is typed", "{args: '{a,b}', 'args[0]': 1}", []string{"args"}, []any{"a,b"}},
 	} {
 		s := sources(t, chartHead+"  set: "+c.set+"\n", "")
-		r, err := s.Read(Charts(s.Docs)[0], own)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
+		r := assert.Value(s.Read(Charts(s.Docs)[0], own))(t)
 		assert.DeepEqual(t, r.Value(c.path...), c.want, c.name)
 	}
 	for _, key := range []string{"args[", "args[65535]"} {
@@ -127,9 +123,8 @@ func TestWhatASecretHoldsIsUnknown(t *testing.T) {
 		{"of the HelmChartConfig", chartHead + content("args: [a]") + configHead + secret, []string{"args"}, true},
 	} {
 		r := released(t, sources(t, c.manifests, ""))
-		if l, unknown := r.Unknown(c.path...); unknown != c.unknown {
-			t.Errorf("%s: %v %s", c.name, unknown, l.Name)
-		}
+		l, unknown := r.Unknown(c.path...)
+		assert.Equal(t, unknown, c.unknown, c.name, l.Name)
 	}
 }
 

@@ -102,16 +102,14 @@ func TestStagesThatHoldAreDone(t *testing.T) {
 		{"a later one supersedes", "a: 'off'\nb: 'on'\n", []State{Done, Done}, false},
 		{"all", "a: 'on'\nb: 'on'\n", []State{Done, Done}, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			d := warning(twoLamps, func(*yamledit.Document, string) []transform.Finding {
-				return []transform.Finding{{Severity: transform.Warning}}
-			})
-			p := assert.Value(Build(d, transform.Only(document(t, c.text)), transform.Target{}))(t)
-			for i, s := range p.Steps {
-				assert.Truef(t, s.State == c.want[i] && s.Changes() == (s.State == Todo) && len(s.Findings) > 0 == s.Changes(), "%s is %s: %+v", s.Stage.Name, s.State, s)
-			}
-			assert.Equal(t, p.Left(), c.left, "left")
+		d := warning(twoLamps, func(*yamledit.Document, string) []transform.Finding {
+			return []transform.Finding{{Severity: transform.Warning}}
 		})
+		p := assert.Value(Build(d, transform.Only(document(t, c.text)), transform.Target{}))(t)
+		for i, s := range p.Steps {
+			assert.Truef(t, s.State == c.want[i] && s.Changes() == (s.State == Todo) && len(s.Findings) > 0 == s.Changes(), "%s: %s is %s: %+v", c.name, s.Stage.Name, s.State, s)
+		}
+		assert.Equal(t, p.Left(), c.left, c.name, "left")
 	}
 }
 
@@ -134,18 +132,16 @@ func TestFindingsAreAboutTheDocumentAfterTheStage(t *testing.T) {
 		{"a warning", transform.Finding{Severity: transform.Warning}, Todo},
 		{"a note", transform.Finding{Severity: transform.Note}, Todo},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			d := warning(twoLamps, func(doc *yamledit.Document, stage string) []transform.Finding {
-				assert.Truef(t, stage == "" || doc.Root().Get(stage).Value() == "on", "%s is checked before it is applied", stage)
-				if stage == "b" {
-					return nil
-				}
-				return []transform.Finding{{Severity: transform.Note}, c.finding, {Severity: transform.Note}}
-			})
-			p := assert.Value(Build(d, transform.Only(document(t, "a: 'off'\nb: 'off'\n")), transform.Target{}))(t)
-			a, b := p.Steps[0], p.Steps[1]
-			assert.Truef(t, a.State == c.want && len(a.Findings) == 3 && b.State == Todo, "a is %s, b is %s", a.State, b.State)
+		d := warning(twoLamps, func(doc *yamledit.Document, stage string) []transform.Finding {
+			assert.Truef(t, stage == "" || doc.Root().Get(stage).Value() == "on", "%s is checked before it is applied", stage)
+			if stage == "b" {
+				return nil
+			}
+			return []transform.Finding{{Severity: transform.Note}, c.finding, {Severity: transform.Note}}
 		})
+		p := assert.Value(Build(d, transform.Only(document(t, "a: 'off'\nb: 'off'\n")), transform.Target{}))(t)
+		a, b := p.Steps[0], p.Steps[1]
+		assert.Truef(t, a.State == c.want && len(a.Findings) == 3 && b.State == Todo, "%s: a is %s, b is %s", c.name, a.State, b.State)
 	}
 }
 

@@ -14,11 +14,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
+func unplaced(_ yamledit.Node, message, fix string) transform.Finding {
+	return transform.Finding{Message: message, Fix: fix}
+}
+
 // checked returns what a rule finds in a component, without places.
 func checked(r OfComponents, c Component) (found transform.Findings) {
-	c.Place = func(_ yamledit.Node, message, fix string) transform.Finding {
-		return transform.Finding{Message: message, Fix: fix}
-	}
+	c.Place = unplaced
 	Components(r, func(Component, string) []Component { return []Component{c} })(c, &found)
 	return found
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // timed are the arguments of a manager with the timings lease duration/renew deadline/retry period; "" for none.
@@ -72,14 +71,10 @@ func TestUnsafeTimingsNameBothManagersAndTheReleaseThatDecides(t *testing.T) {
 		}},
 		{"a manager that does not start", "10/10/2", "6/4/1", "v1.26.6", transform.Target{}, nil},
 	} {
-		place := func(_ yamledit.Node, message, fix string) transform.Finding {
-			return transform.Finding{Message: message, Fix: fix}
-		}
-		var found transform.Findings
-		leaseTimings(&managers{components: []Component{
-			{Name: leadermigration.Manager, Args: append(timed(c.kube), flag), Version: "v1.26.15", Target: c.target, Place: place},
-			{Name: leadermigration.CloudManager, Args: append(timed(c.cloud), flag), Version: c.version, Target: c.target, Place: place},
-		}}, &found)
+		found := timings(&managers{components: []Component{
+			{Name: leadermigration.Manager, Args: append(timed(c.kube), flag), Version: "v1.26.15", Target: c.target, Place: unplaced},
+			{Name: leadermigration.CloudManager, Args: append(timed(c.cloud), flag), Version: c.version, Target: c.target, Place: unplaced},
+		}})
 		messages := lists.Map(found, func(f transform.Finding) string { return f.Message })
 		assert.Equal(t, strings.Join(messages, "\n"), strings.Join(c.want, "\n"), c.name, messages)
 	}
@@ -88,28 +83,22 @@ func TestUnsafeTimingsNameBothManagersAndTheReleaseThatDecides(t *testing.T) {
 // The switch makes kube-controller-manager external and takes its timings, while processes with both may still lead.
 func TestTheSwitchIsCheckedForTheManagersOfBeforeIt(t *testing.T) {
 	flag := args.With(leaderFlag, "true")
-	cloud := Component{Name: leadermigration.CloudManager, Args: append(timed("6/4/1"), flag), Version: "v1.26.6", Place: func(_ yamledit.Node, message, fix string) transform.Finding {
-		return transform.Finding{Message: message, Fix: fix}
-	}}
-	after := []Component{{Name: leadermigration.Manager, Version: "v1.26.15", Provider: external, Stage: stages.SwitchToExternal, Place: cloud.Place}, cloud}
+	cloud := Component{Name: leadermigration.CloudManager, Args: append(timed("6/4/1"), flag), Version: "v1.26.6", Place: unplaced}
+	after := []Component{{Name: leadermigration.Manager, Version: "v1.26.15", Provider: external, Stage: stages.SwitchToExternal, Place: unplaced}, cloud}
 	for before, want := range map[string]int{"": 1, "15/4/1": 0} {
-		kube := Component{Name: leadermigration.Manager, Version: "v1.26.15", Args: append(timed(before), flag), Place: cloud.Place}
-		var found transform.Findings
-		leaseTimings(&managers{components: after, target: transform.Target{Before: &managers{components: []Component{kube, cloud}}}}, &found)
+		kube := Component{Name: leadermigration.Manager, Version: "v1.26.15", Args: append(timed(before), flag), Place: unplaced}
+		found := timings(&managers{components: after, target: transform.Target{Before: &managers{components: []Component{kube, cloud}}}})
 		assert.Equal(t, len(found), want, before, found)
 	}
-	slow := Component{Name: leadermigration.CloudManager, Version: "v1.26.6", Stage: stages.DisableLeaderMigration, Place: cloud.Place}
-	var found transform.Findings
-	leaseTimings(&managers{components: []Component{slow}, target: transform.Target{Before: &managers{components: []Component{cloud}}}}, &found)
+	slow := Component{Name: leadermigration.CloudManager, Version: "v1.26.6", Stage: stages.DisableLeaderMigration, Place: unplaced}
+	found := timings(&managers{components: []Component{slow}, target: transform.Target{Before: &managers{components: []Component{cloud}}}})
 	assert.Equal(t, len(found), 1, "the last stage takes the timings of a manager", found)
-	found = nil
-	leaseTimings(&managers{components: after}, &found)
+	found = timings(&managers{components: after})
 	assert.Equal(t, len(found), 0, found)
 }
 
 func TestAnExternalManagerRunsNoCloudControllersUnderItsOwnLease(t *testing.T) {
-	var found transform.Findings
-	leaseTimings(&managers{components: []Component{{Name: leadermigration.Manager, Version: "v1.26.15", Provider: external, Args: timed("15/13/2")}}}, &found)
+	found := timings(&managers{components: []Component{{Name: leadermigration.Manager, Version: "v1.26.15", Provider: external, Args: timed("15/13/2")}}})
 	assert.True(t, len(found) == 0, found)
 }
 
@@ -122,4 +111,7 @@ type managers struct {
 
 func (m *managers) Chosen() transform.Target { return m.target }
 
-var leaseTimings = LeaseTimings(func(m *managers, _ string) []Component { return m.components })
+func timings(m *managers) transform.Findings {
+	check := LeaseTimings(func(m *managers, _ string) []Component { return m.components })
+	return of(func(f *transform.Findings) { check(m, f) })
+}

@@ -54,11 +54,9 @@ func TestAStageOfActionsIsPastOrUndoableAsTheClusterShows(t *testing.T) {
 
 func TestWhatStagesChangeOfMachinesIsNamedOnce(t *testing.T) {
 	m := Promised()
-	if !slices.Equal(m.Keys, []string{"cloud-provider-name", "disable-cloud-controller"}) ||
-		!slices.Equal(m.Arguments, []string{"kube-apiserver-arg", "kube-controller-manager-arg", "kubelet-arg"}) ||
-		!slices.Equal(m.Flags, []string{"cloud-provider", "cloud-config", "enable-leader-migration", "leader-migration-config", "feature-gates", "leader-elect-renew-deadline", "leader-elect-retry-period"}) {
-		t.Errorf("%+v", m)
-	}
+	assert.EqualSlices(t, m.Keys, []string{"cloud-provider-name", "disable-cloud-controller"})
+	assert.EqualSlices(t, m.Arguments, []string{"kube-apiserver-arg", "kube-controller-manager-arg", "kubelet-arg"})
+	assert.EqualSlices(t, m.Flags, []string{"cloud-provider", "cloud-config", "enable-leader-migration", "leader-migration-config", "feature-gates", "leader-elect-renew-deadline", "leader-elect-retry-period"})
 }
 
 func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {

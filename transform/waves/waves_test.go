@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 func TestCanariesAreTheFirstWave(t *testing.T) {
@@ -85,15 +86,9 @@ func newFleet(random *rand.Rand) *fleet {
 	}
 }
 
-func (f *fleet) of(s State) (names []string) {
-	for _, w := range f.waves {
-		for _, c := range w.Clusters {
-			if f.states[c] == s {
-				names = append(names, c)
-			}
-		}
-	}
-	return names
+func (f *fleet) of(s State) []string {
+	all := lists.Flat(f.waves, func(w Wave) []string { return w.Clusters })
+	return lists.Where(all, func(c string) bool { return f.states[c] == s })
 }
 
 // start starts what is next, and checks what has to hold.
@@ -120,14 +115,10 @@ func (f *fleet) start(t *testing.T) Turn {
 
 // tooMany is what the limits say of failures, in another way than Next.
 func (f *fleet) tooMany() bool {
-	for _, w := range f.waves {
-		for _, c := range w.Clusters {
-			if w.Canary && f.states[c] == Failed {
-				return true
-			}
-		}
-	}
-	return len(f.of(Failed)) > f.limits.Failures
+	failed := f.of(Failed)
+	return len(failed) > f.limits.Failures || slices.ContainsFunc(f.waves, func(w Wave) bool {
+		return w.Canary && slices.ContainsFunc(w.Clusters, func(c string) bool { return slices.Contains(failed, c) })
+	})
 }
 
 func TestARunOverManyClustersKeepsItsLimits(t *testing.T) {
@@ -152,14 +143,9 @@ func TestARunOverManyClustersKeepsItsLimits(t *testing.T) {
 		if turn.Stopped {
 			stopped++
 		}
-		switch {
-		case turn.Stopped != (left > 0):
-			t.Fatalf("stopped: %t, and %d are left", turn.Stopped, left)
-		case !turn.Stopped && turn.Wave != len(f.waves):
-			t.Fatalf("it ended at wave %d of %d", turn.Wave, len(f.waves))
-		case left > 0 && !f.tooMany():
-			t.Fatalf("%d are left without a reason", left)
-		}
+		assert.Mustf(t, turn.Stopped == (left > 0), "stopped: %t, and %d are left", turn.Stopped, left)
+		assert.Mustf(t, turn.Stopped || turn.Wave == len(f.waves), "it ended at wave %d of %d", turn.Wave, len(f.waves))
+		assert.Mustf(t, left == 0 || f.tooMany(), "%d are left without a reason", left)
 	}
 	assert.Truef(t, stopped != 0 && stopped != 2000, "%d of 2000 were stopped", stopped)
 }

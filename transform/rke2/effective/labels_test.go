@@ -116,14 +116,12 @@ func TestLabelsOfSelectorsMakeClasses(t *testing.T) {
 		{"a label of workers", []string{`{matchLabels: {size: big, rke.cattle.io/worker-role: "true"}}`}, []string{"controlplane"}},
 		{"Rancher's own labels", []string{`{` + server + `}`, `{matchLabels: {rke.cattle.io/cluster-name: demo, cattle.io/os: windows}}`}, []string{"controlplane"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := names(opened(t, release, selecting(c.selectors...)))
-			got = slices.DeleteFunc(got, func(name string) bool {
-				roles, _, _ := strings.Cut(name, " ")
-				return roles != "controlplane"
-			})
-			assert.DeepEqual(t, got, c.want)
+		got := names(opened(t, release, selecting(c.selectors...)))
+		got = slices.DeleteFunc(got, func(name string) bool {
+			roles, _, _ := strings.Cut(name, " ")
+			return roles != "controlplane"
 		})
+		assert.DeepEqual(t, got, c.want, c.name)
 	}
 }
 
