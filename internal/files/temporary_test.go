@@ -85,9 +85,7 @@ func TestAFolderIsCleanedOnceInARun(t *testing.T) {
 	leave := func() {
 		left, l, err := TemporaryFolder(folder)
 		assert.NilError(t, err)
-		if info, err := os.Stat(left); err != nil || info.Mode().Perm() != 0o700 {
-			t.Errorf("others may enter: %v %v", info.Mode(), err)
-		}
+		assert.Equal(t, assert.Value(os.Stat(left))(t).Mode().Perm(), 0o700, "others may enter")
 		assert.NilError(t, os.WriteFile(filepath.Join(left, "kubeconfig"), nil, 0o600))
 		l.Release()
 	}
@@ -105,9 +103,8 @@ func TestWithoutAFolderNothingIsMade(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	f, l, err := TemporaryFile(gone)
 	assert.Truef(t, errors.Is(err, fs.ErrNotExist) && f == nil && l == (Lock{}), "%v %v", f, err)
-	if made, l, err := TemporaryFolder(gone); !errors.Is(err, fs.ErrNotExist) || made != "" || l != (Lock{}) {
-		t.Errorf("%q %v", made, err)
-	}
+	made, l, err := TemporaryFolder(gone)
+	assert.Truef(t, errors.Is(err, fs.ErrNotExist) && made == "" && l == (Lock{}), "%q %v", made, err)
 	Lock{}.Release() // of what was not made
 }
 

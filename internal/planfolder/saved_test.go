@@ -60,13 +60,8 @@ func TestOnlyTheUserReadsAPlan(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "made", "by us")
 	assert.Value(Write(root, harbour(), named("runbook.md"), false))(t)
 	err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
+		assert.NilError(t, err)
+		info := assert.Value(e.Info())(t)
 		want := os.FileMode(0o600)
 		if e.IsDir() {
 			want = 0o700
@@ -197,24 +192,19 @@ func snapshot(t *testing.T, root string) map[string]string {
 // A run may be killed at any point: what it has left goes with the next one.
 func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
 	for name, placed := range map[string]bool{"between the two renames": false, "after them": true} {
-		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			path, err := Write(root, harbour(), named("runbook.md"), false)
-			assert.NilError(t, err)
-			made, old := filepath.Join(filepath.Dir(path), ".rke-lm-1.tmp"), path
-			if placed {
-				if old, err = Write(t.TempDir(), harbour(), named("runbook.md"), false); err != nil {
-					t.Fatal(err)
-				}
-			} else if err := os.Mkdir(made, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			assert.NilError(t, os.Rename(old, made+oldSuffix))
-			settle(filepath.Dir(path))
-			files.Take(made, os.RemoveAll) // Clean looks once in a run
-			assert.DeepEqual(t, namesIn(t, filepath.Dir(path)), []string{"harbour"})
-			assert.Value(Read(path))(t)
-		})
+		root := t.TempDir()
+		path := assert.Value(Write(root, harbour(), named("runbook.md"), false))(t)
+		made, old := filepath.Join(filepath.Dir(path), ".rke-lm-1.tmp"), path
+		if placed {
+			old = assert.Value(Write(t.TempDir(), harbour(), named("runbook.md"), false))(t)
+		} else {
+			assert.NilError(t, os.Mkdir(made, 0o700))
+		}
+		assert.NilError(t, os.Rename(old, made+oldSuffix))
+		settle(filepath.Dir(path))
+		files.Take(made, os.RemoveAll) // Clean looks once in a run
+		assert.DeepEqual(t, namesIn(t, filepath.Dir(path)), []string{"harbour"}, name)
+		assert.Value(Read(path))(t)
 	}
 }
 

@@ -51,9 +51,7 @@ func TestWhatIsTooLargeIsAnErrorWithItsPlace(t *testing.T) {
 		{"a file above it", strings.Repeat(sized(MaxDocument/2), 8) + "---\n", fmt.Sprintf("f:%d: the file is larger than 64 MiB", 1+8*strings.Count(sized(MaxDocument/2), "\n")), 7},
 	} {
 		chunks, _, err := documents(FromReader("f", strings.NewReader(c.text)))
-		if text := fmt.Sprint(err); (c.want == "") != (err == nil) || !strings.HasPrefix(text, c.want) || len(chunks) != c.before {
-			t.Errorf("%s: %d documents, %v", c.name, len(chunks), err)
-		}
+		assert.Truef(t, (c.want == "") == (err == nil) && strings.HasPrefix(fmt.Sprint(err), c.want) && len(chunks) == c.before, "%s: %d documents, %v", c.name, len(chunks), err)
 		at := (*yamledit.Error)(nil)
 		assert.Truef(t, err == nil || errors.As(err, &at) && at.Do != "", "%s: %v does not say what to do", c.name, err)
 	}

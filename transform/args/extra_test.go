@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -48,11 +49,8 @@ func TestExtraArgumentsThatKubeadmDoesNotTakeAreRefused(t *testing.T) {
 
 func TestAMappingIsReadAsItIsWritten(t *testing.T) {
 	doc := assert.Value(yamledit.ParseString("c.yaml", "a: true\nb: '2'\nc: 0644\nd:\ne: [x, y]\nf: yes # here\n"))(t)
-	got := ""
-	for _, a := range OfMap(doc.Root()) {
-		got += a.Text + ";"
-	}
-	assert.Equal(t, got, "a=true;b=2;c=0644;d=;e=x;e=y;f=yes;")
+	texts := lists.Map(OfMap(doc.Root()), func(a Arg) string { return a.Text })
+	assert.EqualSlices(t, texts, []string{"a=true", "b=2", "c=0644", "d=", "e=x", "e=y", "f=yes"})
 	a, found := Last(OfMap(doc.Root()), "e")
 	assert.True(t, found && a.Value == "y" && a.Node.Line() == 5, a)
 	_, found = Last(OfMap(doc.Root()), "g")

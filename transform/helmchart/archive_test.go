@@ -19,6 +19,13 @@ func chartFiles() map[string]string {
 	}
 }
 
+// packedWith is the chart with another file.
+func packedWith(t *testing.T, name, text string) string {
+	files := chartFiles()
+	files[name] = text
+	return packed(t, files)
+}
+
 func TestAnArchiveIsRead(t *testing.T) {
 	text := packed(t, chartFiles())
 	for _, content := range []string{text, text[:40] + "\n" + text[40:] + "\n"} {
@@ -30,32 +37,26 @@ func TestAnArchiveIsRead(t *testing.T) {
 func TestWhatIsRenderedDistinguishesArchives(t *testing.T) {
 	first := assert.Value(Unpack(packed(t, chartFiles())))(t)
 	for name, same := range map[string]bool{"README.md": true, "values.yaml": true, "templates/a.yaml": false, "templates/b.yaml": false, "charts/b/Chart.yaml": false, "crds/c.yaml": false} {
-		files := chartFiles()
-		files[name] = "other: 1\n"
-		a, err := Unpack(packed(t, files))
+		a, err := Unpack(packedWith(t, name, "other: 1\n"))
 		assert.Truef(t, err == nil && (a.Templates == first.Templates) == same, "%s: %v %v", name, a.Templates == first.Templates, err)
 	}
 }
 
 func TestArchivesThatAreNotRead(t *testing.T) {
-	bomb := chartFiles()
-	bomb["templates/zeros"] = strings.Repeat("0", maxUnpacked)
 	many := chartFiles()
 	for i := range maxFiles {
 		many[fmt.Sprint("templates/", i)] = ""
 	}
-	nameless := chartFiles()
-	nameless["Chart.yaml"] = "version: 1.2.3\n"
-	odd := chartFiles()
-	odd["values.yaml"] = "a: [\n"
 	whole := packed(t, chartFiles())
 	cut, _ := base64.StdEncoding.DecodeString(whole)
 	for content, want := range map[string]string{
 		"~": "not base64", "H4sIAAAA": "not a gzip archive",
-		base64.StdEncoding.EncodeToString(cut[:len(cut)-40]):         "damaged",
-		base64.StdEncoding.EncodeToString(make([]byte, maxPacked+1)): "more than 2097152 bytes",
-		packed(t, bomb): "unpacks to more than", packed(t, many): "more than 2000 files",
-		packed(t, nameless): "no Chart.yaml", packed(t, odd): "values.yaml in the archive",
+		base64.StdEncoding.EncodeToString(cut[:len(cut)-40]):               "damaged",
+		base64.StdEncoding.EncodeToString(make([]byte, maxPacked+1)):       "more than 2097152 bytes",
+		packedWith(t, "templates/zeros", strings.Repeat("0", maxUnpacked)): "unpacks to more than",
+		packed(t, many): "more than 2000 files",
+		packedWith(t, "Chart.yaml", "version: 1.2.3\n"): "no Chart.yaml",
+		packedWith(t, "values.yaml", "a: [\n"):          "values.yaml in the archive",
 	} {
 		assert.Error(Unpack(content))(t, want)
 	}

@@ -149,8 +149,8 @@ func TestThePolicyThatCounts(t *testing.T) {
 func TestTheLayerThatDecides(t *testing.T) {
 	manifests := chartHead + content("args: [a]\nselect: {b: x}") + "  set: {image.tag: v1}\n" + configHead + content("select: {c: y}")
 	r := released(t, sources(t, manifests, ""))
-	for path, want := range map[string]string{"args": "valuesContent of HelmChart kube-system/app", "other": "valuesContent of HelmChart kube-system/app"} {
-		assert.Equal(t, r.Decider(path).Name, want, path)
+	for _, path := range []string{"args", "other"} {
+		assert.Equal(t, r.Decider(path).Name, "valuesContent of HelmChart kube-system/app", path)
 	}
 	assert.True(t, r.Decider("image", "tag").Form == Entry && r.Decider("select", "c").Index == 1 && r.Decider("select", "b").Index == 0, "another layer decides")
 }

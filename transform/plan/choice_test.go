@@ -48,20 +48,18 @@ func TestNoMigrationBeginsThatIsKnownToGetStuck(t *testing.T) {
 		repaired string // the lamp that lets the last stage continue
 		want     bool
 	}{"it stays stuck": {"c", false}, "an earlier stage repairs it": {"b", true}} {
-		t.Run(name, func(t *testing.T) {
-			stages := func(doc *yamledit.Document) []transform.Stage {
-				stuck := lit("c")(doc)
-				stuck.Edit = func() (*yamledit.Edit, error) {
-					if doc.Root().Get(c.repaired).Value() != "on" {
-						return nil, errors.New("c is stuck")
-					}
-					return doc.Edit(), nil
+		stages := func(doc *yamledit.Document) []transform.Stage {
+			stuck := lit("c")(doc)
+			stuck.Edit = func() (*yamledit.Edit, error) {
+				if doc.Root().Get(c.repaired).Value() != "on" {
+					return nil, errors.New("c is stuck")
 				}
-				return []transform.Stage{light(doc, "a"), light(doc, "b"), stuck}
+				return doc.Edit(), nil
 			}
-			p, err := BuildFor(format(stages), transform.Only(document(t, "a: 'off'\nb: 'off'\nc: 'off'\n")), transform.Target{}, Choice{Next: true})
-			assert.Mustf(t, (err == nil) == c.want, "error %v", err)
-			assert.True(t, err != nil || len(p.Steps) == 2, "it takes two steps to see that the last one continues")
-		})
+			return []transform.Stage{light(doc, "a"), light(doc, "b"), stuck}
+		}
+		p, err := BuildFor(format(stages), transform.Only(document(t, "a: 'off'\nb: 'off'\nc: 'off'\n")), transform.Target{}, Choice{Next: true})
+		assert.Mustf(t, (err == nil) == c.want, "%s: %v", name, err)
+		assert.True(t, err != nil || len(p.Steps) == 2, name, "it takes two steps to see that the last one continues")
 	}
 }

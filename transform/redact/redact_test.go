@@ -60,9 +60,8 @@ func TestDocumentHidesSecretsAndKeepsTheRest(t *testing.T) {
 
 func TestValueHidesSecretsInConfiguration(t *testing.T) {
 	for _, c := range []struct {
-		key  string
-		v    any
-		want any
+		key     string
+		v, want any
 	}{
 		{"token", "abc", Mark},
 		{"cloud-provider-config", "[Global]", Mark},

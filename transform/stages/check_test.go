@@ -74,23 +74,17 @@ func TestBoundsOfACheckAreStages(t *testing.T) {
 }
 
 func TestTheGapOfAnUndoIsOneOfLeaderMigration(t *testing.T) {
-	gaps := 0
-	for _, name := range Names() {
-		assert.Equal(t, UndoGap(short, name), "", name)
-		if UndoGap(long, name) != "" {
-			gaps++
-		}
+	gaps := func(target transform.Target) []string {
+		return lists.Where(Names(), func(name string) bool { return UndoGap(target, name) != "" })
 	}
-	assert.Truef(t, gaps == 4, "%d stages have a gap when they are undone", gaps)
+	assert.EqualSlices(t, gaps(short), nil)
+	assert.Equal(t, len(gaps(long)), 4, gaps(long))
 }
 
 func TestWhoRunsTheControllersIsReportedForEveryStage(t *testing.T) {
-	seen := map[string]bool{}
-	for _, name := range append([]string{""}, Names()...) {
-		assert.Truef(t, LeaderAfter(name, transform.Target{}) != "", "%q: nothing", name)
-		seen[LeaderAfter(name, transform.Target{})] = true
-	}
-	assert.Truef(t, len(seen) == 6, "%d sentences", len(seen))
+	said := lists.Map(append([]string{""}, Names()...), func(name string) string { return LeaderAfter(name, transform.Target{}) })
+	assert.True(t, !slices.Contains(said, ""), said)
+	assert.Equal(t, len(lists.Distinct(said)), 6, said)
 }
 
 func TestWithoutAManagerToMigrateFromItIsReportedWhenTheMigrationIsComplete(t *testing.T) {

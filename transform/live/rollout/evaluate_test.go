@@ -150,9 +150,8 @@ func TestAMachineWhosePlanFailsShowsWhatItPrintedUntilATryPasses(t *testing.T) {
 	m := p.Machines[0]
 	assert.Truef(t, p.Failed == "" && m.Failures == 1 && strings.Contains(m.Failure(), "machine m-1: 1 attempt of its plan failed; ") && strings.HasSuffix(m.Failure(), "it printed:\n    install: no route to host"), "%+v %q", p, m.Failure())
 	plan.Applied = true
-	if p := Evaluate(seen, wanted); !p.Done || p.Machines[0].Failure() != "" {
-		t.Errorf("%+v", p)
-	}
+	p = Evaluate(seen, wanted)
+	assert.True(t, p.Done && p.Machines[0].Failure() == "", p)
 }
 
 func TestAnObjectThatSomeoneElseChangedIsOvertaken(t *testing.T) {

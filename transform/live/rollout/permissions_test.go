@@ -51,10 +51,7 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 }
 
 func TestNoRowIsThereTwice(t *testing.T) {
-	var rows []string
-	for _, r := range Requirements() {
-		rows = append(rows, fmt.Sprintf("%+v", r))
-	}
+	rows := lists.Map(Requirements(), func(r Requirement) string { return fmt.Sprintf("%+v", r) })
 	assert.EqualSlices(t, lists.Distinct(rows), rows)
 }
 

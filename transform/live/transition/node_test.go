@@ -25,9 +25,7 @@ func TestACordonIsUndone(t *testing.T) {
 	} {
 		cordoned, err := Cordon(parsed(t, text), "run")
 		assert.Mustf(t, err == nil && Marked(cordoned, "run") && (strings.Contains(string(cordoned.Bytes()), `"unschedulable":true`) || strings.Contains(string(cordoned.Bytes()), `"unschedulable": true`)), "%v %s", err, cordoned.Bytes())
-		if other, err := Release(cordoned, "another"); err != nil || other != cordoned {
-			t.Errorf("it is another run's: %v", err)
-		}
+		assert.Equal(t, assert.Value(Release(cordoned, "another"))(t), cordoned, "it is another run's")
 		released, err := Release(cordoned, "run")
 		assert.Truef(t, err == nil && !Marked(released, "run") && !strings.Contains(string(released.Bytes()), "unschedulable"), "%v %s", err, released.Bytes())
 	}
@@ -35,11 +33,8 @@ func TestACordonIsUndone(t *testing.T) {
 
 func TestANodeThatIsCordonedStaysSomeoneElses(t *testing.T) {
 	d := parsed(t, `{"metadata":{"name":"a"},"spec":{"unschedulable":true}}`)
-	after, err := Cordon(d, "run")
-	assert.True(t, err == nil && after == d, err)
-	if after, err := Release(d, "run"); err != nil || after != d {
-		t.Errorf("%v", err)
-	}
+	assert.Equal(t, assert.Value(Cordon(d, "run"))(t), d)
+	assert.Equal(t, assert.Value(Release(d, "run"))(t), d)
 }
 
 func TestASnapshotIsTakenWhenItsOwnNumberIsFinished(t *testing.T) {

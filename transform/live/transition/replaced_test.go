@@ -42,8 +42,7 @@ func upgradesOf(t *testing.T, text string, target transform.Target) (Planner, []
 		if back { // the chart runs and is to be rolled back
 			seen.DaemonSets = running("v1.26.6", "--v=2")
 		}
-		some := assert.Value(r.Upgrades(p, names, back, seen))(t)
-		all = append(all, some...)
+		all = append(all, assert.Value(r.Upgrades(p, names, back, seen))(t)...)
 	}
 	return r, all
 }

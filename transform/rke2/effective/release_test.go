@@ -61,8 +61,7 @@ func TestUnlistedReleaseKnowsTheArgumentsOfAll(t *testing.T) {
 func TestReleaseHasTypesAndMachines(t *testing.T) {
 	r := LookupRelease("v1.26.15+rke2r1")
 	for _, c := range []struct {
-		key        string
-		typ        string
+		key, typ   string
 		serverOnly bool
 	}{
 		{"kube-apiserver-arg", "array", true},
@@ -82,19 +81,15 @@ func TestReleaseHasTypesAndMachines(t *testing.T) {
 }
 
 func TestKeepConvertsBooleansAndNothingElse(t *testing.T) {
-	const (
-		server = true
-		worker = false
-	)
+	const server, worker = true, false
 	list := []any{"a", 1.0, nil, map[string]any{}}
 	r := LookupRelease("v1.30.5+rke2r1")
 	for _, c := range []struct {
-		name   string
-		server bool
-		key    string
-		value  any
-		want   any
-		kept   bool
+		name        string
+		server      bool
+		key         string
+		value, want any
+		kept        bool
 	}{
 		{"true stays", server, "disable-kube-proxy", true, true, true},
 		{"a string becomes a boolean", server, "disable-kube-proxy", "true", true, true},
