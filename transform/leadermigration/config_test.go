@@ -22,18 +22,18 @@ func configuration(version, lease, lock, component string, controllers ...string
 }
 
 func TestConfigurationsAreThoseOfTheirManager(t *testing.T) {
-	const lease, lock, any = "cloud-provider-extraction-migration", "resourceLock: leases\n", `"*"`
+	const lease, lock, star = "cloud-provider-extraction-migration", "resourceLock: leases\n", `"*"`
 	for _, c := range []struct {
 		name string
 		from Config
 		want string
 	}{
 		{"in-tree, from 1.24 on", Config{Component: Manager, Kubernetes: "v1.26.15+rke2r1"},
-			configuration("v1", lease, "", any, "route", "service", "cloud-node-lifecycle")},
+			configuration("v1", lease, "", star, "route", "service", "cloud-node-lifecycle")},
 		{"in-tree, naming itself, with a lock that v1beta1 asks for", Config{Component: Manager, Kubernetes: "v1.23", Form: Initial, Lease: "harbour-migration"},
 			configuration("v1beta1", "harbour-migration", lock, "kube-controller-manager", "route", "service", "cloud-node-lifecycle")},
 		{"external, with the names of its image", Config{Component: CloudManager, Kubernetes: "v1.26", CCM: "v1.28.1"},
-			configuration("v1", lease, "", any, "node-route-controller", "service-lb-controller", "cloud-node-lifecycle-controller")},
+			configuration("v1", lease, "", star, "node-route-controller", "service-lb-controller", "cloud-node-lifecycle-controller")},
 		{"1.21, which knows no wildcard", Config{Component: CloudManager, Kubernetes: "v1.21", NodeIPAM: true},
 			configuration("v1alpha1", lease, lock, "cloud-controller-manager", "route", "service", "cloud-node-lifecycle", "nodeipam")},
 	} {
