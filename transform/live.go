@@ -19,7 +19,7 @@ type Live struct {
 	// ByMachines reports whether the object alone does not show the machine classes of its
 	// cluster, so that Open needs Target.Machines; nil where it always does.
 	ByMachines func(*yamledit.Document) bool
-	// Roles are those of a machine with some labels; nil like Machines.
+	// Roles are those of a machine with some labels; nil where Rancher shows no machines.
 	Roles func(labels map[string]string) Roles
 	// Restart returns the command that restarts the kubelet of a machine, on a server or on
 	// an agent; see RestartKubelet.

@@ -79,7 +79,8 @@ func (f *Fleet) Run(ctx context.Context) Summary {
 	for {
 		turn := r.next()
 		r.start(ctx, turn)
-		if startsLater := r.Resume != nil && ctx.Err() == nil && turn.Wait != nil; !r.running() && !startsLater {
+		startsLater := r.Resume != nil && ctx.Err() == nil && turn.Wait != nil
+		if !r.running() && !startsLater {
 			return Summary{Members: r.list(), Stopped: turn.Stopped, Err: r.err}
 		}
 		for !r.wait(ctx, turn) {
@@ -180,7 +181,11 @@ func (r *fleet) notify(m *Member, e Event) {
 }
 
 func (r *fleet) member(cluster string) *Member {
-	return r.members[slices.IndexFunc(r.members, func(m *Member) bool { return m.Cluster == cluster })] // each is in a wave
+	i := slices.IndexFunc(r.members, func(m *Member) bool { return m.Cluster == cluster })
+	if i < 0 {
+		panic("a cluster of no wave")
+	}
+	return r.members[i]
 }
 
 // list is how far all clusters are.

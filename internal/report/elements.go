@@ -27,7 +27,8 @@ func escape(text string) markup { return markup(html.EscapeString(text)) }
 func within(tag string, inner markup, attributes ...string) markup {
 	start := markup("<" + tag)
 	for pair := range slices.Chunk(attributes, 2) {
-		if start += markup(" " + pair[0]); pair[1] != "" {
+		start += markup(" " + pair[0])
+		if pair[1] != "" {
 			start += `="` + escape(pair[1]) + `"`
 		}
 	}

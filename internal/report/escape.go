@@ -62,7 +62,8 @@ func (l *EscapingWriter) Flush() error {
 func (l *EscapingWriter) write(text []byte, whole int) error {
 	var b bytes.Buffer
 	l.line.escape(&b, text[:whole])
-	if l.rest = bytes.Clone(text[whole:]); b.Len() == 0 {
+	l.rest = bytes.Clone(text[whole:])
+	if b.Len() == 0 {
 		return nil
 	}
 	_, err := l.w.Write(b.Bytes())

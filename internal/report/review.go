@@ -202,8 +202,9 @@ func (c ReviewedCluster) stageNames() string {
 
 // WriteReview writes a change of clusters in the form of the output.
 func (c *Collector) WriteReview(r Review) error {
-	of, count := lists.Flat(r.Clusters, func(c ReviewedCluster) []transform.Finding { return c.Findings }), map[transform.Severity]int{}
-	for _, f := range append(of, r.Findings...) {
+	all := lists.Flat(r.Clusters, func(c ReviewedCluster) []transform.Finding { return c.Findings })
+	count := map[transform.Severity]int{}
+	for _, f := range append(all, r.Findings...) {
 		if !f.Accepted {
 			count[f.Severity]++
 		}

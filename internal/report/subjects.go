@@ -104,7 +104,8 @@ func Tally(names []string) []string {
 // Subject is the verdict on a live cluster as one of the results.
 func (v Verification) Subject(title string) Subject {
 	s := FindingSubject(title, "", 0, v.Findings)
-	if s.Content = v.page; v.OK || s.stops() {
+	s.Content = v.page
+	if v.OK || s.stops() {
 		return s
 	}
 	needed := lists.Map(lists.Where(v.NotChecked, func(n check.NotChecked) bool { return n.Needed }), func(n check.NotChecked) string { return n.Rule })

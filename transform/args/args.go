@@ -19,7 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Arg is one argument of a component.
+// Arg is one argument of a component. Two of the same text at other places are not ==.
 type Arg struct {
 	Name  string
 	Value string // "true" for a bare name, as RKE2 completes it

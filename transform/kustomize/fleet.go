@@ -50,9 +50,8 @@ func FleetNames(text []byte) []string {
 	if err != nil {
 		return nil
 	}
-	return lists.Flat(append([]yamledit.Node{doc.Root()}, doc.Root().Get("targetCustomizations").Items()...), func(n yamledit.Node) []string {
-		return texts(n.Get("yaml", "overlays"))
-	})
+	used := func(n yamledit.Node) []string { return texts(n.Get("yaml", "overlays")) }
+	return append(used(doc.Root()), lists.Flat(doc.Root().Get("targetCustomizations").Items(), used)...)
 }
 
 // FleetOverlays returns the files that Fleet lays over one of a bundle of plain

@@ -193,7 +193,8 @@ func (m meeting) revise(edit int, changes func(met) bool, of func(SavedRevision)
 	for i := range m.met {
 		k := &m.met[i]
 		r := Revision{Before: k.doc, After: k.doc}
-		if splices, want := of(m.edits[edit].revision(k.number)); changes(*k) && len(splices) > 0 {
+		splices, want := of(m.edits[edit].revision(k.number))
+		if changes(*k) && len(splices) > 0 {
 			var err error
 			if r, err = k.apply(splices, want); err != nil {
 				return nil, err

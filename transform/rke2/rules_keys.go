@@ -173,8 +173,10 @@ type misplacement struct {
 
 func (m *migration) misplaced() []misplacement {
 	const global = "machineGlobalConfig"
-	places := lists.Map(m.Layers[1:], func(l effective.Layer) misplacement { return misplacement{"config", l.Config, m.argumentsIn(l.Entry)} })
-	places = slices.Insert(places, 0, misplacement{global, m.RKEConfig().Get(global), m.argumentsIn(m.RKEConfig())})
+	places := []misplacement{{global, m.RKEConfig().Get(global), m.argumentsIn(m.RKEConfig())}}
+	for _, l := range m.Layers[1:] {
+		places = append(places, misplacement{"config", l.Config, m.argumentsIn(l.Entry)})
+	}
 	return lists.Where(places, func(p misplacement) bool { return len(p.keys) > 0 })
 }
 

@@ -6,7 +6,6 @@ package rollout
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -89,7 +88,13 @@ func WidePermissions(verb string, of Subject) []Permission {
 
 // permissions are those of the rows that choose keeps, each once.
 func (of Subject) permissions(verb string, choose func(Requirement) (Requirement, bool)) []Permission {
-	own := strings.NewReplacer(Home, of.Home, Own, of.Name, ID, of.ID)
+	own := map[string]string{Home: of.Home, Own: of.Name, ID: of.ID}
+	with := func(value string) string {
+		if is, marked := own[value]; marked {
+			return is
+		}
+		return value
+	}
 	var list []Permission
 	for _, r := range Requirements() {
 		r, chosen := choose(r)
@@ -97,7 +102,7 @@ func (of Subject) permissions(verb string, choose func(Requirement) (Requirement
 			continue
 		}
 		for _, do := range r.Do {
-			permission := Permission{Namespace: own.Replace(r.Namespace), Group: r.Group, Resource: r.Resource, Name: own.Replace(r.Name), Verb: do}
+			permission := Permission{Namespace: with(r.Namespace), Group: r.Group, Resource: r.Resource, Name: with(r.Name), Verb: do}
 			if r.Downstream {
 				permission.Cluster = of.ID
 			}
