@@ -259,8 +259,8 @@ func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 			ran{out.String(), errs.String(), code}.shows(t, name, exitcode.Refused, "fen.yaml", "name: heath", "cloud-provider-extraction-migration")
 			left, err := os.ReadFile("fen.yaml")
 			assert.True(t, string(left) == c.left && (err == nil || name == "gone"), string(left), err)
-			beside, err := filepath.Glob(".*")
-			assert.Truef(t, err == nil && len(beside) == 0, "files are left: %v %v", beside, err)
+			hidden, err := filepath.Glob(".*")
+			assert.Truef(t, err == nil && len(hidden) == 0, "files are left: %v %v", hidden, err)
 		})
 	}
 }

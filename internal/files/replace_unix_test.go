@@ -49,7 +49,7 @@ func TestALinkStaysAndItsTargetIsReplaced(t *testing.T) {
 	checkLink(t, relative, near)
 	checkLink(t, chain, "relative")
 	entries, _ := os.ReadDir(at)
-	assert.Truef(t, len(entries) == 3, "beside the links: %v", entries)
+	assert.Truef(t, len(entries) == 3, "next to the links: %v", entries)
 }
 
 func TestAFileInALinkedFolderIsReplaced(t *testing.T) {

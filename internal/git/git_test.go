@@ -62,8 +62,8 @@ func open(t *testing.T) *Repository {
 	return r
 }
 
-// told lists changes as before→after.
-func told(changes []Change) []string {
+// pairs lists changes as before→after.
+func pairs(changes []Change) []string {
 	name := func(f *File) string {
 		if f == nil {
 			return ""
@@ -91,8 +91,8 @@ func TestChangesAreThoseOfTheWorkingTreeOrOfACommit(t *testing.T) {
 	do(t, "mv", "old", "moved")
 	assert.NilError(t, os.Symlink("same", "link"))
 	want := []string{"changed→changed", "gone→", "odd \n\"ü\t→odd \n\"ü\t", "old→moved", "→link", "→new"}
-	assert.EqualSlices(t, told(assert.Value(r.Changes(t.Context(), first, ""))(t)), want, "working tree")
-	assert.EqualSlices(t, told(assert.Value(r.Changes(t.Context(), first, commitAll(t)))(t)), want, "commit")
+	assert.EqualSlices(t, pairs(assert.Value(r.Changes(t.Context(), first, ""))(t)), want, "working tree")
+	assert.EqualSlices(t, pairs(assert.Value(r.Changes(t.Context(), first, commitAll(t)))(t)), want, "commit")
 }
 
 // Links and submodules are changes of their own kind, in the working tree and in a commit.
@@ -135,7 +135,7 @@ func TestLinksAndSubmodulesAreChanges(t *testing.T) {
 	assert.EqualSlices(t, kinds(commitAll(t)), want, "commit")
 	do(t, "-C", "inner", "commit", "--quiet", "--allow-empty", "--message", "b")
 	got, err := r.Changes(t.Context(), first, "")
-	assert.Truef(t, err == nil && slices.Contains(told(got), "→inner"), "%q, %v", told(got), err)
+	assert.Truef(t, err == nil && slices.Contains(pairs(got), "→inner"), "%q, %v", pairs(got), err)
 }
 
 func TestTheBytesOfACommitAreReadAsTheyAre(t *testing.T) {

@@ -87,7 +87,7 @@ func (a attack) read(t *testing.T) error {
 	assert.Value(r.MergeBase(t.Context(), a.commit, a.commit))(t)
 	assert.Value(r.Tree(t.Context(), a.commit))(t)
 	changes := assert.Value(r.Changes(t.Context(), a.commit, ""))(t)
-	assert.Contains(t, strings.Join(told(changes), " "), "a.yaml→a.yaml")
+	assert.Contains(t, strings.Join(pairs(changes), " "), "a.yaml→a.yaml")
 	assert.Error(r.Read(a.lost, 100))(t, "not in this clone", "the lost file")
 	return nil
 }
@@ -247,7 +247,7 @@ func TestOtherLayoutsOfARepositoryAreRead(t *testing.T) {
 		put(t, "a/b.yaml", "c\n")
 		r := open(t)
 		assert.Equal(t, assert.Value(r.Commit(t.Context(), "HEAD"))(t), commit, name)
-		assert.EqualSlices(t, told(assert.Value(r.Changes(t.Context(), commit, ""))(t)), []string{"a/b.yaml→a/b.yaml"}, name)
+		assert.EqualSlices(t, pairs(assert.Value(r.Changes(t.Context(), commit, ""))(t)), []string{"a/b.yaml→a/b.yaml"}, name)
 		f, found, err := r.File(t.Context(), commit, "a/b.yaml")
 		assert.Must(t, err == nil && found, found, err)
 		assert.Equal(t, string(assert.Value(r.Read(f, 10))(t)), "b\n", name)

@@ -86,7 +86,7 @@ func TestAPlanOfTheSameClusterIsReplacedAsAWhole(t *testing.T) {
 	next.Cluster.Version = "v1.27.16+rke2r1"
 	path := assert.Value(Write(root, next, named("new.diff", "runbook.md"), false))(t)
 	assert.DeepEqual(t, namesIn(t, path), []string{"new.diff", PlanFile, "runbook.md"})
-	assert.DeepEqual(t, namesIn(t, filepath.Dir(path)), []string{"harbour"}, "something is left beside it (-want +got)")
+	assert.DeepEqual(t, namesIn(t, filepath.Dir(path)), []string{"harbour"}, "something is left next to it (-want +got)")
 }
 
 func TestWhatIsNotAPlanOfTheClusterIsNeverTouched(t *testing.T) {

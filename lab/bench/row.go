@@ -22,7 +22,7 @@ import (
 type row struct {
 	name     string
 	commands [][]string     // a pipe
-	env      []string       // besides PATH and HOME
+	env      []string       // in addition to PATH and HOME
 	once     bool           // in all rounds
 	finds    map[string]int // how often each text is in a right output, after a line break; nil for one that is thrown away
 	prepare  func() error   // before each run; nil for nothing

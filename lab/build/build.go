@@ -137,12 +137,12 @@ func (p Program) build(ctx context.Context, dir, file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	beside, err := os.MkdirTemp(filepath.Dir(file), "part-")
+	folder, err := os.MkdirTemp(filepath.Dir(file), "part-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(beside)
-	part := filepath.Join(beside, p.Name)
+	defer os.RemoveAll(folder)
+	part := filepath.Join(folder, p.Name)
 	// Two at a time: the compiler needs up to a gigabyte for some packages.
 	if _, err = goTool(ctx, dir, "build", "-modfile", p.requirements(), "-p", "2", "-trimpath", "-ldflags", p.flags(), "-o", part, p.Package); err != nil {
 		return err

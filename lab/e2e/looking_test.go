@@ -113,7 +113,7 @@ func (s *scenario) seenOwner(w *watched) {
 	})
 }
 
-func told(intervals []check.Interval) string {
+func listed(intervals []check.Interval) string {
 	var b strings.Builder
 	for _, i := range intervals {
 		fmt.Fprintf(&b, "%s %5.1f s  %d %v %s\n", i.From.Format("15:04:05.0"), i.To.Sub(i.From).Seconds(), i.Count, i.Owners, i.Unknown)
@@ -144,7 +144,7 @@ func TestWhatIsSeenIsWhatAWSReceived(t *testing.T) {
 	s.reaches(observer, stages.DisableLeaderMigration)
 	s.approved(stages.VerifyProviderIDs)
 	intervals := seen.end()
-	t.Logf("what owners saw\n%s", told(intervals))
+	t.Logf("what owners saw\n%s", listed(intervals))
 	owners, unknown := check.Seconds(intervals)
 	if often := seen.longest < observed.Blind/2; owners[2] > 0 || often && (owners[1] == 0 || unknown > owners[1]) {
 		t.Errorf("seconds by owners: %v, unknown: %.1f", owners, unknown)
@@ -177,6 +177,6 @@ func TestTwoOwnersAreSeenAsTwo(t *testing.T) {
 		last := intervals[len(intervals)-1]
 		return last.Count == 2 && last.Unknown == "" && slices.Contains(last.Doubled, check.Service)
 	})
-	t.Logf("what owners saw\n%s", told(intervals))
+	t.Logf("what owners saw\n%s", listed(intervals))
 	s.end("owners-two")
 }

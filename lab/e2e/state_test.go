@@ -149,10 +149,10 @@ func (c *managed) audited() {
 	if err != nil {
 		c.Fatalf("audit log: %v", err)
 	}
-	told := map[string]int{}
+	logged := map[string]int{}
 	for _, e := range entries {
 		if e.Phase == migrate.Intent {
-			told[e.Object.Server+" "+e.Object.Name]++
+			logged[e.Object.Server+" "+e.Object.Name]++
 		}
 	}
 	for _, e := range migrate.Unfinished(entries) {
@@ -160,8 +160,8 @@ func (c *managed) audited() {
 	}
 	written := c.written()
 	for _, name := range slices.Sorted(maps.Keys(written)) {
-		if written[name] > told[name] {
-			c.Errorf("%s was written to %d times, and the audit log tells of %d", name, written[name], told[name])
+		if written[name] > logged[name] {
+			c.Errorf("%s was written to %d times, and the audit log has %d", name, written[name], logged[name])
 		}
 	}
 	if len(written) == 0 {

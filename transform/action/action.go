@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package action holds what stages need besides edits of documents: what a person types, and what a run
+// Package action holds what stages need in addition to edits of documents: what a person types, and what a run
 // does in its place.
 //
 // Invariant: a command, its reason, the permissions that it needs and the operation that does the same are

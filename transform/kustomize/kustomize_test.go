@@ -19,16 +19,16 @@ import (
 const cluster = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata:\n  name: harbour\n  namespace: fleet-default\nspec: {kubernetesVersion: v1.26.15+rke2r1, x: $(RELEASE)}\n"
 
 // layer reads a kustomization with the files next to it.
-func layer(t *testing.T, text string, beside map[string]string) *Kustomization {
+func layer(t *testing.T, text string, others map[string]string) *Kustomization {
 	t.Helper()
 	k, ok := Parse("eu/kustomization.yaml", "eu", []byte(text))
 	assert.Mustf(t, ok, "no kustomization: %s", text)
 	k.Resolve(func(path string) (string, []byte, error) {
-		if text, found := beside[path]; found {
+		if text, found := others[path]; found {
 			return "eu/" + path, []byte(text), nil
 		}
 		return "", nil, os.ErrNotExist
-	}, func(path string) bool { _, found := beside[path]; return found })
+	}, func(path string) bool { _, found := others[path]; return found })
 	return k
 }
 
@@ -54,7 +54,7 @@ func TestAnOverlayThatChangesTheSpecIsNamed(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, in, want string
-		beside         map[string]string
+		others         map[string]string
 	}{
 		{"a merge patch in a file", "patches: [{path: patch.yaml}]\n", change, map[string]string{"patch.yaml": merge}},
 		{"an older spelling", "patchesStrategicMerge: [patch.yaml]\n", change, map[string]string{"patch.yaml": merge}},
@@ -91,7 +91,7 @@ func TestAnOverlayThatChangesTheSpecIsNamed(t *testing.T) {
 		{"a transformer that is not there", "transformers: [t.yaml]\n", "may change it", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := evaluated(t, cluster, layer(t, c.in, c.beside))
+			got := evaluated(t, cluster, layer(t, c.in, c.others))
 			assert.Truef(t, strings.HasPrefix(got, "base/cluster.yaml:1: ") && strings.Contains(got, c.want) && strings.Contains(got, "kubectl kustomize eu | rke-lm plan -"), "got %q, want %q", got, c.want)
 		})
 	}
@@ -100,7 +100,7 @@ func TestAnOverlayThatChangesTheSpecIsNamed(t *testing.T) {
 func TestAnOverlayThatLeavesTheSpecAloneDoesNotBlock(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
-		beside   map[string]string
+		others   map[string]string
 	}{
 		{"resources alone", "resources: [../base]\n", nil},
 		{"names, labels and annotations", "resources: [../base]\nnamePrefix: eu-\nnamespace: x\ncommonLabels: {Name: b}\ncommonAnnotations: {a: b}\nlabels: [{pairs: {a: b}}]\n", nil},
@@ -117,7 +117,7 @@ func TestAnOverlayThatLeavesTheSpecAloneDoesNotBlock(t *testing.T) {
 		{"an image of others", "images: [{name: nginx, newTag: '1'}]\nreplicas: [{name: web, count: 2}]\n", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, evaluated(t, cluster, layer(t, c.in, c.beside)), "")
+			assert.Equal(t, evaluated(t, cluster, layer(t, c.in, c.others)), "")
 		})
 	}
 }

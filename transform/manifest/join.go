@@ -55,8 +55,8 @@ func (c *cluster) stage(each [][]transform.Stage, i int) transform.Stage {
 		}
 		return nil
 	})
-	byHand := lists.Flat(shares, func(part share) []string { return part.AfterManual })
-	s.AfterManual = lists.Where(byHand, func(stage string) bool { return !c.plans(stage) })
+	manual := lists.Flat(shares, func(part share) []string { return part.AfterManual })
+	s.AfterManual = lists.Where(manual, func(stage string) bool { return !c.plans(stage) })
 	s.Before = c.actions(shares, func(s transform.Stage) []action.Action { return s.Before })
 	s.After = c.actions(shares, func(s transform.Stage) []action.Action { return s.After })
 	s.Verify = c.actions(shares, func(s transform.Stage) []action.Action { return s.Verify })

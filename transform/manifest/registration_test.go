@@ -142,7 +142,7 @@ func TestNodesOfKubeadmMayBeRenamed(t *testing.T) {
 		{"a name of one's own", named("cp-1"), "6 warning", "blocked"},
 		{"EC2's name", named("ip-10-0-1-7.eu-west-1.compute.internal"), "", "todo"},
 		{"EC2's name in its first region", named("ip-10-0-1-7.ec2.internal"), "", "todo"},
-		{"an override beside it", registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: aws, hostname-override: ip-10-0-1-7.ec2.internal}\n"), "", "todo"},
+		{"an override next to it", registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: aws, hostname-override: ip-10-0-1-7.ec2.internal}\n"), "", "todo"},
 		{"no name", strings.Replace(registration(kindJoin, "v1beta3", mapped), "  name: cp-1\n", "", 1), "5 warning", "blocked"},
 	} {
 		assert.Equal(t, found(t, "m.yaml", c.in, "node-rename", transform.Target{}), c.want, c.name)

@@ -23,7 +23,7 @@ func TestOnlyClustersOfRKEAreTaken(t *testing.T) {
 	}{
 		"a cluster.yml":                           {nodes, true},
 		"nodes without a control plane":           {"nodes:\n- {address: a, role: [worker]}\n", false},
-		"a provider beside a version":             {at(release, onAWS), true},
+		"a provider next to a version":            {at(release, onAWS), true},
 		"a provider without a value":              {at(release, "cloud_provider:\n"), true},
 		"a provider alone":                        {onAWS, false},
 		"a provider that is a word":               {at(release, "cloud_provider: aws\n"), false},

@@ -51,9 +51,9 @@ const outside = "cloud_provider:\n  name: external-aws\n"
 
 func TestRulesOfTheProvider(t *testing.T) {
 	checkRule(t, "aws-block-resets", []ruleCase{
-		{name: "a block beside external-aws", config: isOut + "  awsCloudProvider: {}\n", want: []string{"error 5"}},
+		{name: "a block next to external-aws", config: isOut + "  awsCloudProvider: {}\n", want: []string{"error 5"}},
 		{name: "a block without a value", config: isOut + "  awsCloudProvider:\n", want: []string{"error 5"}},
-		{name: "a block beside aws", config: onAWS + "  awsCloudProvider: {}\n"},
+		{name: "a block next to aws", config: onAWS + "  awsCloudProvider: {}\n"},
 	})
 	second := "addons: |-\n  kind: ConfigMap\n  ---\n  kind: DaemonSet\n  spec:\n    template:\n      spec:\n        containers:\n        - image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6\n          args: [--cloud-provider=aws%s]\n"
 	checkRule(t, "ccm-flag-missing", []ruleCase{

@@ -71,7 +71,7 @@ func TestSwitchMakesTheProviderExternal(t *testing.T) {
 		{"the block alone", "cloud_provider:\n  awsCloudProvider: {}\n", isOut},
 		{"its settings stay as text", onAWS + "  awsCloudProvider:\n    global: {zone: a, kubernetes-cluster-id: 'b c'}\n", isOut + "  customCloudProvider: |-\n    [Global]\n    Zone = a\n    KubernetesClusterID = \"b c\"\n"},
 		{"a text of its own stays, whatever the block says", onAWS + "  customCloudProvider: own\n  awsCloudProvider:\n    global: {zone: a}\n", isOut + "  customCloudProvider: own\n"},
-		{"a block beside external-aws", isOut + "  awsCloudProvider: {}\n", isOut},
+		{"a block next to external-aws", isOut + "  awsCloudProvider: {}\n", isOut},
 		{"an explicit false", onAWS + "  useInstanceMetadataHostname: false\n", isOut},
 		{"names of its own", named + onAWS, named + "cloud_provider:\n  name: external-aws\n"},
 		{"components", onAWS + "services:\n  kubelet:\n    extra_args: {cloud-provider: aws}\n    win_extra_args: {cloud-provider: aws}\n  scheduler:\n    extra_args: {cloud-provider: aws}\n", isOut + "services:\n  kubelet:\n    extra_args: {cloud-provider: external}\n    win_extra_args: {cloud-provider: external}\n  scheduler:\n    extra_args: {cloud-provider: aws}\n"},

@@ -109,7 +109,7 @@ func TestRulesCheckTheMerge(t *testing.T) {
 		{"chartValues", "", whole + "chartValues:\n  aws-cloud-controller-manager:\n    " + noFlag + "\n", chosen, []string{"error 25"}},
 		{"chartValues of another name", "", whole + "chartValues:\n  other:\n    " + noFlag + "\n", chosen, nil},
 		{"an entry of spec.set", "", strings.Replace(whole, "    valuesContent", "    set: {'args[2]': --enable-leader-migration=false}\n    valuesContent", 1), chosen, []string{"error 18"}},
-		{"an entry of spec.set beside it", "", strings.Replace(whole, "    valuesContent", "    set: {'args[3]': --v=4}\n    valuesContent", 1), chosen, nil},
+		{"an entry of spec.set next to it", "", strings.Replace(whole, "    valuesContent", "    set: {'args[3]': --v=4}\n    valuesContent", 1), chosen, nil},
 	})
 	checkRule(t, "ccm-minor-skew", []ruleCase{
 		{"chartValues", "", whole + "chartValues:\n  aws-cloud-controller-manager:\n    image: {tag: v1.25.3}\n", chosen, []string{"error 25"}},

@@ -45,7 +45,7 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	return openOptions{version: assumeVersion}.open(doc)
 }
 
-// openOptions is what is known of a cluster besides its document.
+// openOptions is what is known of a cluster apart from its document.
 type openOptions struct {
 	version  string // for a document that states none
 	machines *transform.Machines

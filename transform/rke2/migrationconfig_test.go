@@ -51,7 +51,7 @@ var shapes = []struct {
 	{"another lease", release, onAWS, with(func(t *transform.Target) { t.LeaseName = "demo-migration" })},
 	{"the flag stays", release, onAWS, with(func(t *transform.Target) { t.KeepLeaderMigration, t.ImageTag = true, "v1.28.1" })},
 	{"an upgrade", release, onAWS, with(func(t *transform.Target) { t.Version = "v1.26.99+rke2r1" })},
-	{"a cloud configuration beside it", release, onAWS + "  cloud-provider-config: |\n    [Global]\n    Zone = a\n", generated},
+	{"a cloud configuration next to it", release, onAWS + "  cloud-provider-config: |\n    [Global]\n    Zone = a\n", generated},
 	{"the override", release, split + onAWS + twoArgs, with(func(t *transform.Target) { t.EndState = transform.EndStateOverride })},
 	{"a chart that is there", release, onAWS + withChart(good...), generated},
 	{"a chart with a newer image", release, onAWS + withChart("image: {tag: v1.29.3}", good[1], good[2], good[3]), generated},

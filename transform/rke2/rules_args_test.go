@@ -30,7 +30,7 @@ func TestArgumentsThatAreKeysAreRewritten(t *testing.T) {
 	repairs(t, []struct{ name, before, want string }{
 		{"in place", onAWS + kubelet + "\n  - 'cloud-provider-name=external' # ours\n  - v=2\n", onAWS + kubelet + "\n  - 'cloud-provider=external' # ours\n  - v=2\n"},
 		{"a string with dashes", onAWS + kcm + "--cloud-provider-name=aws\n", onAWS + kcm + "--cloud-provider=aws\n"},
-		{"beside the right one", onAWS + kubelet + "[cloud-provider=external, cloud-provider-name=external]\n", onAWS + kubelet + "[cloud-provider=external]\n"},
+		{"next to the right one", onAWS + kubelet + "[cloud-provider=external, cloud-provider-name=external]\n", onAWS + kubelet + "[cloud-provider=external]\n"},
 		{"twice", onAWS + kcm + "[cloud-provider-name=aws, cloud-provider-config=/c]\n", onAWS + kcm + "[cloud-provider=aws, cloud-config=/c]\n"},
 		{"a slip", onAWS + kcm + "[enable-leader-migraton]\n", onAWS + kcm + "[enable-leader-migration]\n"},
 		{"a space", onAWS + kubelet + "[cloud-provider external]\n", onAWS + kubelet + "[cloud-provider=external]\n"},
@@ -39,8 +39,8 @@ func TestArgumentsThatAreKeysAreRewritten(t *testing.T) {
 		{"the stub as answers in public call it", onAWS + kubelet + "\n  - v=2\n  - disable-cloud-provider\n", onAWS + kubelet + "\n  - v=2\n  disable-cloud-controller: true\n"},
 		{"the stub alone", onAWS + kcm + "[disable-cloud-controller=true]\n  cni: calico\n", onAWS + "  disable-cloud-controller: true\n  cni: calico\n"},
 		{"the stub as a string", onAWS + kubelet + "--disable-cloud-controller\n", onAWS + "  disable-cloud-controller: true\n"},
-		{"the stub beside its key", onAWS + "  disable-cloud-controller: true\n" + kubelet + "[v=2, disable-cloud-controller=true]\n", onAWS + "  disable-cloud-controller: true\n" + kubelet + "[v=2]\n"},
-		{"not the stub beside another word", onAWS + "  disable-cloud-controller: false\n" + kubelet + "[v=2, disable-cloud-controller=true]\n", onAWS + "  disable-cloud-controller: false\n" + kubelet + "[v=2, disable-cloud-controller=true]\n"},
+		{"the stub next to its key", onAWS + "  disable-cloud-controller: true\n" + kubelet + "[v=2, disable-cloud-controller=true]\n", onAWS + "  disable-cloud-controller: true\n" + kubelet + "[v=2]\n"},
+		{"not the stub next to another word", onAWS + "  disable-cloud-controller: false\n" + kubelet + "[v=2, disable-cloud-controller=true]\n", onAWS + "  disable-cloud-controller: false\n" + kubelet + "[v=2, disable-cloud-controller=true]\n"},
 		{"not the stub that hides a list", onAWS + kubelet + "[v=2]\nmachineSelectorConfig:\n- config: {kubelet-arg: [disable-cloud-controller=true]}\n", onAWS + kubelet + "[v=2]\nmachineSelectorConfig:\n- config: {kubelet-arg: [disable-cloud-controller=true]}\n"},
 		{"not the stub that is left on", onAWS + kcm + "[disable-cloud-controller=false]\n", onAWS + kcm + "[disable-cloud-controller=false]\n"},
 	})

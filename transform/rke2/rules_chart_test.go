@@ -112,7 +112,7 @@ func TestPodsThatNoControlPlaneTakes(t *testing.T) {
 		{"a toleration with a value", "", pools(but(3, "tolerations: [{key: node-role.kubernetes.io/control-plane, value: 'true', effect: NoSchedule}]")), chosen, []string{"error 26"}},
 		{"no toleration for nodes that are not initialised", "", pools(but(3, "tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]")), chosen, []string{"error 26"}},
 		{"what control planes without etcd need", "", pools(but(3, "tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}, {key: node.cloudprovider.kubernetes.io/uninitialized, operator: Exists}]")), chosen, nil},
-		{"the published tolerations beside etcd", "", but(3, "tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]"), chosen, []string{"error 22"}},
+		{"the published tolerations next to etcd", "", but(3, "tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]"), chosen, []string{"error 22"}},
 	})
 }
 

@@ -105,12 +105,12 @@ func TestMisindentedConfiguration(t *testing.T) {
 	const entries = onAWS + "machineSelectorConfig:\n"
 	checkRule(t, "config-misindented", []ruleCase{
 		{"below config", "", entries + "- config:\n    kubelet-arg: [v=2]\n", chosen, nil},
-		{"beside a config without value", "", entries + "- config:\n  kubelet-arg: [v=2]\n  kube-proxy-arg: [v=2]\n", chosen, []string{"error 11"}},
-		{"beside a config with some", "", entries + "- config:\n    kubelet-arg: [v=2]\n  kube-proxy-arg: [v=2]\n", chosen, []string{"error 12"}},
+		{"next to a config without value", "", entries + "- config:\n  kubelet-arg: [v=2]\n  kube-proxy-arg: [v=2]\n", chosen, []string{"error 11"}},
+		{"next to a config with some", "", entries + "- config:\n    kubelet-arg: [v=2]\n  kube-proxy-arg: [v=2]\n", chosen, []string{"error 12"}},
 		{"without config", "", entries + "- kubelet-arg: [v=2]\n", chosen, []string{"error 10"}},
 		{"misspelt as well", "", entries + "- config:\n  kublet-arg: [v=2]\n", chosen, []string{"error 11"}},
 		{"a word of one's own", "", entries + "- config:\n  description: workers\n", chosen, nil},
-		{"beside machineGlobalConfig", "", "machineGlobalConfig:\ncloud-provider-name: aws\n", chosen, []string{"error 8"}},
+		{"next to machineGlobalConfig", "", "machineGlobalConfig:\ncloud-provider-name: aws\n", chosen, []string{"error 8"}},
 		{"in two entries", "", entries + "- config:\n  debug: true\n- config: null\n  debug: true\n", chosen, []string{"error 11", "error 13"}},
 	})
 }

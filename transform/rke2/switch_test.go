@@ -73,7 +73,7 @@ func TestSwitchTurnsTheStubOff(t *testing.T) {
 func TestSwitchMakesComponentsExternal(t *testing.T) {
 	cases := map[string]string{
 		"in entries for other machines, too": split + switching + theEntries + "- config: {kubelet-arg: [cloud-provider=‹aws→external›]}\n  " + forWorkers + "\n",
-		"beside the flag":                    switching + "  kube-controller-manager-arg: [cloud-provider=‹aws→external›‹, enable-leader-migration→›]\n",
+		"next to the flag":                   switching + "  kube-controller-manager-arg: [cloud-provider=‹aws→external›‹, enable-leader-migration→›]\n",
 	}
 	for _, key := range []string{"kubelet-arg", "kube-apiserver-arg", "kube-controller-manager-arg"} {
 		for _, list := range []string{

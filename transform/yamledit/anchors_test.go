@@ -81,7 +81,7 @@ func TestAliasesThatNestTooDeepAreRefused(t *testing.T) {
 func TestAnEditNextToAnchorsKeepsThem(t *testing.T) {
 	const shared = "a: &x\n  - v\nb: *x\n"
 	runEdits(t, []editCase{
-		{"a key beside them", shared + "c: 1\n", set("w", "c"), shared + "c: w\n"},
+		{"a key next to them", shared + "c: 1\n", set("w", "c"), shared + "c: w\n"},
 		{"a key after them", shared, add("c", "w"), shared + "c: w\n"},
 		{"an alias becomes a value of its own", shared, set([]string{"w"}, "b"), "a: &x\n  - v\nb:\n  - w\n"},
 		{"and a scalar", "a: &x v # why\nb: *x # b\n", set("w", "b"), "a: &x v # why\nb: w # b\n"},
@@ -100,10 +100,10 @@ func TestAnEditNextToAnchorsKeepsThem(t *testing.T) {
 		{"and below it", "m: &m\n  a: aws\n", set("external", "m", "a"), "m: &m\n  a: external\n"},
 		{"and with a manifest", "m: &m |\n  a: 1\n", join("m", "b: 2\n"), "m: &m |\n  a: 1\n  ---\n  b: 2\n"},
 		{"an anchor goes with all its aliases", shared + "c: 1\n", all(drop("a"), drop("b")), "c: 1\n"},
-		{"a key beside a merge key", "b: &b {k: 1}\nm:\n  <<: *b\n  l: 2\n", set("x", "m", "l"), "b: &b {k: 1}\nm:\n  <<: *b\n  l: x\n"},
+		{"a key next to a merge key", "b: &b {k: 1}\nm:\n  <<: *b\n  l: 2\n", set("x", "m", "l"), "b: &b {k: 1}\nm:\n  <<: *b\n  l: x\n"},
 		{"a key in a mapping with one", "b: &b {k: 1}\nm:\n  <<: *b\n  l: 2\nz: 1\n", add("p", "x", "m"), "b: &b {k: 1}\nm:\n  <<: *b\n  l: 2\n  p: x\nz: 1\n"},
-		{"a key beside an entry of a merge key", "b: &b {k: 1}\nm:\n  <<: *b\n  l: 2\nz: 1\n", after("k", "p", "x", "m"), "b: &b {k: 1}\nm:\n  <<: *b\n  l: 2\n  p: x\nz: 1\n"},
-		{"a key beside a merge key goes", "b: &b {k: 1}\nm:\n  <<: *b\n  l: 2\n", drop("m", "l"), "b: &b {k: 1}\nm:\n  <<: *b\n"},
+		{"a key next to an entry of a merge key", "b: &b {k: 1}\nm:\n  <<: *b\n  l: 2\nz: 1\n", after("k", "p", "x", "m"), "b: &b {k: 1}\nm:\n  <<: *b\n  l: 2\n  p: x\nz: 1\n"},
+		{"a key next to a merge key goes", "b: &b {k: 1}\nm:\n  <<: *b\n  l: 2\n", drop("m", "l"), "b: &b {k: 1}\nm:\n  <<: *b\n"},
 	})
 }
 

@@ -54,8 +54,8 @@ func looping(o *observed.Observation) *observed.Observation {
 	return o
 }
 
-// beside adds a second pod of the cloud-controller-manager, on another host.
-func beside(host string, o *observed.Observation) *observed.Observation {
+// withSecond adds a second pod of the cloud-controller-manager, on another host.
+func withSecond(host string, o *observed.Observation) *observed.Observation {
 	m := o.Managers[len(o.Managers)-1]
 	m.Pod, m.Hosts, m.Restarts = m.Pod+"-"+host, []string{host}, 0
 	o.Managers = append(o.Managers, m)
@@ -105,7 +105,7 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"an old restart is none", crashed(scene(external, quiet, kubeLease(true), term(month, true, 1)), acquired.Add(time.Minute)), "", nil, false},
 		{"it ended when it led", crashed(scene(external, quiet, kubeLease(true), term(0, false, 3)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
 		{"a restart on the machine of its holder", crashed(scene(external, waits, kubeLease(true), term(month, true, 1), since(migration("c_1", true, 1), acquired)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
-		{"one on another machine has the times of another clock", beside("d", crashed(scene(external, waits, kubeLease(true), record(observed.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second))), "", []string{"daemonset-restarting warning"}, true},
+		{"one on another machine has the times of another clock", withSecond("d", crashed(scene(external, waits, kubeLease(true), record(observed.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second))), "", []string{"daemonset-restarting warning"}, true},
 		{"which cannot be known where no pod has the holder's host", crashed(scene(external, waits, kubeLease(true), record(observed.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
 		{"a manager without a pod, and the stage says that it is external", scene(nil, quiet, kubeLease(true), term(month, false, 40)), stages.DisableLeaderMigration, []string{"leader-missing error", "cloud-controllers-twice note"}, false},
 		{"nor without a stage", scene(nil, quiet, kubeLease(true), term(month, false, 40)), "", []string{"leader-missing error", "cloud-controllers-twice note"}, false},

@@ -44,7 +44,7 @@ func TestAnIdentityEndsWithItsContainer(t *testing.T) {
 		{"of two on its host none is left", newPlay(one, running("k3", "one", "c3", providerAWS)).hold("one_a", km).look(10).die(km).run(again).look(20), "10 kube, 20 none"},
 		{"a host of no name that is known, and one of two is left", newPlay(one, two).hold("other_a", km).look(10).run(again, two).look(20), "30 kube"},
 		{"a host of no name that is known, and none is left", newPlay(one, two).hold("other_a", km).look(10).die(km).run(again).look(20), "10 kube, 20 none"},
-		{"the manager beside it on its host is another component", newPlay(one, func() observed.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).hold("one_a", km).look(10).die(km).run(again, func() observed.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).look(20), "10 kube, 20 none"},
+		{"the manager next to it on its host is another component", newPlay(one, func() observed.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).hold("one_a", km).look(10).die(km).run(again, func() observed.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).look(20), "10 kube, 20 none"},
 		{"the new one leads as soon as it does", newPlay(one, two).hold("one_a", km).look(10).die(km).run(again, two).look(17).hold("one_b", km).look(10), "10 kube, 17 none, 10 kube"},
 		{"who renews all the same was none of those", newPlay(one).hold("one_a", km).look(10).run(again).look(20), "10 kube, 2 none, 18 kube"},
 		{"a leader that is seen before its pod", newPlay().hold("one_a", km).look(2).run(one).look(8).die(km).run(again).look(20), "2 unknown, 8 kube, 20 none"},

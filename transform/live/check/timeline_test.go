@@ -135,7 +135,7 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 		{"pods that came after the identity of a leader elsewhere", newPlay().hold("other_1", km).look(3).run(renamed("g", after)).look(3).run(renamed("g", after), renamed("h", kube(providerAWS))).look(6), "3 unknown, 3 none, 6 unknown"},
 		{"a leader whose mirror is missing while another server restarts", newPlay(first, second, third).hold("node-of-first_1", km).look(5).run(second, renamed("third", after)).look(5).run(first, second, renamed("third", after)).look(5), "15 kube"},
 		{"one that may not lock it: it leads, and runs them nowhere", newPlay(before).hold("one_a", km).look(20), "20 none"},
-		{"one that only waits beside it changes nothing", newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(20), "20 kube"},
+		{"one that only waits next to it changes nothing", newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(20), "20 kube"},
 		{"a handover: the dead leave their name in the lease", newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(10).die(km, mig).look(17).hold("one_b", mig).run(after, waiting).hold("one_c", km).look(10), "24 kube, 3 none, 10 cloud"},
 		{"a process that is replaced owns nothing, although its lease still runs", newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(10).die(km, mig).run(after, waiting).look(17).hold("one_b", mig).look(10), "10 kube, 17 none, 10 cloud"},
 		{"a lease that was dead from the start", newPlay(before).hold("one_a", km).look(0).hold("one_z", mig).die(mig).look(20), "20 none"},

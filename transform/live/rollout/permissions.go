@@ -60,7 +60,7 @@ type Subject struct {
 	When []string
 }
 
-// What some rows are for, and not every cluster needs, besides what actions need.
+// What some rows are for, and not every cluster needs, in addition to what actions need.
 const (
 	NeedsRegistration  = "registration"   // Nodes are drained and deleted, so that they register again
 	NeedsCanaryService = "canary-service" // a Service proves that the cloud controllers work
