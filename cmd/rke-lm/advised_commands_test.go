@@ -23,6 +23,7 @@ const advisedTable = "testdata/advised.tsv"
 // TestGoldenAdvisedCommandsRun breaks every rule and runs the commands that its advice has: with
 // programs in the place of kubectl, helm, rke and aws that know their verbs and flags.
 func TestGoldenAdvisedCommandsRun(t *testing.T) {
+	sweep(t)
 	m := newMachine(t)
 	table := []string{"rule\tstate\tcommand"}
 	for _, c := range breaking(t) {

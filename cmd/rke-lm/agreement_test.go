@@ -124,6 +124,7 @@ func plansIn(t *testing.T, d transform.Format, target transform.Target) []*plan.
 
 // Whatever a cluster shows, verify --stage stops where migrate waits, and for the same reason.
 func TestVerifyAndMigrateGiveOneAnswer(t *testing.T) {
+	sweep(t)
 	var dumps []*observed.Observation
 	for _, c := range golden.Inputs(t, "live-") {
 		o := assert.Value(observe.ReadDumpFrom(c.Name, strings.NewReader(c.Text())))(t)

@@ -71,6 +71,7 @@ func shows(t testing.TB, code int, line string, want ...string) ran {
 // TestGolden runs the verbs on every case of testdata/golden. Cases rule-ID and
 // rule-ID-not show one rule; in those of live clusters the input is a dump.
 func TestGolden(t *testing.T) {
+	sweep(t)
 	var ran []golden.Case
 	said := stageTexts{}
 	cases := golden.Inputs(t)

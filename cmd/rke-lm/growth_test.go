@@ -107,6 +107,7 @@ func spend(t *testing.T, most int64, of *int64, line ...string) ran {
 }
 
 func TestABudgetThatIsSpentIsAnErrorAndNeverGreen(t *testing.T) {
+	sweep(t)
 	all := fleet.Hardest()
 	text := all[slices.IndexFunc(all, func(h fleet.Hard) bool { return h.Of == "keys of the configuration" })].With(500)
 	newHistory(t).changed(map[string]string{"c.yaml": text}, func(h *history) { h.write("c.yaml", strings.Replace(text, "key499: v", "key499: w", 1)) })

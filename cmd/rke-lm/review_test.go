@@ -125,6 +125,7 @@ func reviewedRepository(t *testing.T) *history {
 
 // TestGoldenReviews reviews every change of the history against the commit before it.
 func TestGoldenReviews(t *testing.T) {
+	sweep(t)
 	golden := assert.Value(filepath.Abs("testdata/review/history.txt"))(t)
 	h := reviewedRepository(t)
 	var all strings.Builder

@@ -82,6 +82,7 @@ func lintedFile(t *testing.T, file, rule string, flags ...string) []transform.Fi
 }
 
 func TestEveryRuleIsShown(t *testing.T) {
+	sweep(t)
 	for _, r := range allRules(t) {
 		t.Run(r.golden, func(t *testing.T) {
 			list := linted(t, r.golden, r.ID)
@@ -133,6 +134,7 @@ func TestFixesHold(t *testing.T) {
 // TestEveryRuleIsExplained holds the reasons to the tables: what can be accepted has a
 // reason to, and nothing else has.
 func TestEveryRuleIsExplained(t *testing.T) {
+	sweep(t)
 	all, _ := run.Rules(formats())
 	for _, r := range all {
 		assert.Truef(t, r.Finds != "" && r.Why != "" && r.Source != "" && r.Repair != "", "%s: %+v", r.Name, r)

@@ -18,6 +18,7 @@ import (
 
 // What --short-leases adds are timings alone: without them every stage makes what it makes without the option.
 func TestShortLeasesChangeNothingButTimings(t *testing.T) {
+	sweep(t)
 	changed := 0
 	for _, file := range goldenFiles(t) {
 		for _, c := range chunksOf(file) {
