@@ -53,6 +53,9 @@ func Each[T any](ctx context.Context, o Options, work func(clusters.Cluster, tra
 				}
 				return err
 			})
+			for _, d := range r.Docs {
+				d.Forget() // the results of all clusters are kept until the end
+			}
 		}
 		o.Progress.Reached("clusters", int(done.Add(1)), len(o.Found))
 		return of

@@ -5,7 +5,7 @@ package yamledit
 
 import "sync"
 
-// memory is what was worked out and need not be again.
+// memory is what was worked out and need not be again, until it is forgotten.
 type memory struct {
 	mu    sync.Mutex
 	known map[any]func() any
@@ -21,6 +21,21 @@ func (m *memory) once(key any, find func() any) func() any {
 		m.known[key] = sync.OnceValue(find)
 	}
 	return m.known[key]
+}
+
+// Forget drops what was worked out for a document, which is worked out again when it is asked for.
+func (d *Document) Forget() {
+	d.derived.forget()
+	d.texts.readings.forget()
+	d.texts.mu.Lock()
+	defer d.texts.mu.Unlock()
+	d.texts.known = nil
+}
+
+func (m *memory) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known = nil
 }
 
 // Derive returns what follows from a document alone: find works it out when the key is
