@@ -98,7 +98,7 @@ stage as a small diff, and changes only what the stage promises.`,
 
 // collect collects the results of a verb about the clusters in paths, or those that the flags name.
 func (o *options) collect(verb string, paths ...string) *report.Collector {
-	all := report.NewCollector(&o.Output, &report.Results{Verb: verb, Version: currentBuild().Version, Rules: run.KnownRules(formats())})
+	all := report.NewCollector(&o.Output, report.Results{Verb: verb, Version: currentBuild().Version, Rules: run.KnownRules(formats())})
 	all.Verbose = o.verbose
 	all.Paths = paths
 	all.Flags, all.Server, all.Selected = o.repeated()

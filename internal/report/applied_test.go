@@ -16,7 +16,7 @@ import (
 // shownBy returns what a collector of text writes, to its output and to its errors.
 func shownBy(do func(*Collector)) (out, err string, code int) {
 	var o, e strings.Builder
-	c := NewCollector(&Output{OutputFormat: "text", Out: &o, Err: &e, Data: &o}, &Results{})
+	c := NewCollector(&Output{OutputFormat: "text", Out: &o, Err: &e, Data: &o}, Results{})
 	do(c)
 	return o.String(), e.String(), c.Code
 }

@@ -41,41 +41,24 @@ func (o *Output) Dump(v any) error {
 	return WriteJSON(o.Out, v)
 }
 
-// WriteResults writes what was found.
-func (o *Output) WriteResults(r *Results, t Table) error {
-	switch o.OutputFormat {
-	case "sarif":
-		return r.WriteSARIF(o.Out)
-	case "junit":
-		return r.WriteJUnit(o.Out)
-	case "github":
-		return r.WriteGitHub(o.Out)
-	case "html":
-		return r.WriteHTML(o.Out, t)
-	}
-	return r.WriteMarkdown(o.Out, t, o.MaxBytes)
-}
-
 // Collector computes from the results of a run what is shown last, and the exit code.
 type Collector struct {
 	*Output
+	Results
 	Code    int
-	Errors  []Problem // of all, for programs
-	ToErr   bool      // findings go there as text
-	Verbose bool      // a line for each outcome
+	ToErr   bool // findings go there as text
+	Verbose bool // a line for each outcome
 
 	count    map[transform.Severity]int // of findings
 	accepted int                        // errors that do not count
 	checked  int                        // clusters and files
 	kept     []transform.Finding        // for programs
-	results  *Results                   // for the formats of other programs
 
 	lines, files []sameOutcome // of clusters, and of files
 	continuing   int           // clusters in files whose next stage apply writes
 	first        string        // the command of the first cluster that continues
 	apart        bool          // one of them continues by itself
 
-	Summary
 	Flags    []string // choices of the command line, which the next command repeats
 	Server   []string // and the flags of the connection to a live cluster
 	Selected []string // and those that select clusters, if several continue together
@@ -84,8 +67,24 @@ type Collector struct {
 }
 
 // NewCollector collects results of a verb that finds something.
-func NewCollector(o *Output, r *Results) *Collector {
-	return &Collector{Output: o, Errors: []Problem{}, count: map[transform.Severity]int{}, kept: []transform.Finding{}, results: r}
+func NewCollector(o *Output, r Results) *Collector {
+	r.Errors = []Problem{}
+	return &Collector{Output: o, Results: r, count: map[transform.Severity]int{}, kept: []transform.Finding{}}
+}
+
+// writeResults writes what was kept, in a format of other programs.
+func (c *Collector) writeResults(t Table) error {
+	switch c.OutputFormat {
+	case "sarif":
+		return c.WriteSARIF(c.Out)
+	case "junit":
+		return c.WriteJUnit(c.Out)
+	case "github":
+		return c.WriteGitHub(c.Out)
+	case "html":
+		return c.WriteHTML(c.Out, t)
+	}
+	return c.WriteMarkdown(c.Out, t, c.MaxBytes)
 }
 
 // Silent only sets the exit code: what there is to say was said.
@@ -142,7 +141,7 @@ func (c *Collector) Show(s Subject) {
 	c.found(s.Findings)
 	switch {
 	case c.OutputFormat != "text" && c.Reports():
-		c.results.Keep(FindingSubject(s.Title, s.File, s.Line, s.Findings))
+		c.Keep(FindingSubject(s.Title, s.File, s.Line, s.Findings))
 	case c.OutputFormat != "text":
 		c.kept = append(c.kept, Findings(s.Findings)...)
 	case c.ToErr:
@@ -156,8 +155,7 @@ func (c *Collector) Show(s Subject) {
 func (c *Collector) Finish() error {
 	switch {
 	case c.Reports():
-		c.results.Errors = c.Errors
-		return c.WriteResults(c.results, FindingTable)
+		return c.writeResults(FindingTable)
 	case c.OutputFormat != "text":
 		return c.Dump(c.kept)
 	case c.checked == 0: // errors are shown
@@ -176,8 +174,8 @@ func (c *Collector) WriteOne(found any, s Subject, t Table) error {
 	if !c.Reports() {
 		return c.Dump(found)
 	}
-	c.results.Keep(s)
-	return c.WriteResults(c.results, t)
+	c.Keep(s)
+	return c.writeResults(t)
 }
 
 // Outcome is what became of a cluster, after its name: "harbour.yaml: fleet-default/harbour: ",

@@ -28,7 +28,7 @@ func TestClustersWithTheSameOutcomeHaveOneLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			all := NewCollector(&Output{Err: &out}, nil)
+			all := NewCollector(&Output{Err: &out}, Results{})
 			all.Verbose = c.verbose
 			for _, l := range c.lines {
 				all.Became(l)
@@ -59,7 +59,7 @@ func TestLiveClustersAndManualStagesContinueOneAtATime(t *testing.T) {
 		"a manual stage comes first": {[]State{at(manual, "m.yaml", ""), at(edit, "b.yaml", "")}, "rke-lm plan --stage install-ccm --ccm-values=v.yaml m.yaml"},
 		"live, without the values":   {[]State{at(edit, "", "reed"), at(edit, "", "fen")}, "rke-lm apply --next --cluster reed"},
 	} {
-		all := NewCollector(&Output{}, nil)
+		all := NewCollector(&Output{}, Results{})
 		all.Paths, all.Flags = []string{"clusters/"}, []string{"--ccm-values=v.yaml"}
 		for _, row := range c.rows {
 			all.Row(row)

@@ -11,6 +11,7 @@ import (
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -70,48 +71,24 @@ func unified(file, old, now string, after int, heading func(kind udiff.OpKind, l
 }
 
 // hunk writes one hunk of a text that is in its file after a number of lines,
-// and returns how many lines it adds.
-func hunk(b *strings.Builder, h *udiff.Hunk, offset int, heading func(udiff.OpKind, int) string) (grown int) {
-	from, to := 0, 0
-	for _, l := range h.Lines {
-		if l.Kind != udiff.Insert {
-			from++
-		}
-		if l.Kind != udiff.Delete {
-			to++
-		}
-	}
-	head := fmt.Sprintf("@@ -%d,%d +%d,%d @@ %s", h.FromLine+offset, from, h.ToLine+offset, to, heading(changed(h)))
-	b.WriteString(strings.TrimSuffix(head, " ") + "\n")
-	for _, l := range h.Lines {
-		b.WriteString(signs[l.Kind])
-		b.WriteString(strings.TrimSuffix(l.Content, "\n"))
-		b.WriteByte('\n')
-		if !strings.HasSuffix(l.Content, "\n") {
-			b.WriteString("\\ No newline at end of file\n")
-		}
-	}
-	return to - from
-}
-
-// changed returns the first line of a hunk that changes, and its number in its text: one with
+// and returns how many lines it adds. Its heading is that of the first line that changes: of one with
 // content if there is any. A comment is no part of a node, nor is the comma that JSON has before
 // the next one.
-func changed(h *udiff.Hunk) (kind udiff.OpKind, line int) {
+func hunk(b *strings.Builder, h *udiff.Hunk, offset int, heading func(udiff.OpKind, int) string) (grown int) {
 	kept := func(l udiff.Line) bool {
 		return slices.ContainsFunc(h.Lines, func(o udiff.Line) bool { return o.Kind != l.Kind && content(o) == content(l) })
 	}
-	from, to := h.FromLine, h.ToLine
+	from, to := 0, 0
+	kind, line, found := udiff.Equal, 0, false
+	var body strings.Builder
 	for _, l := range h.Lines {
-		at := from
+		at := h.FromLine + from
 		if l.Kind == udiff.Insert {
-			at = to
+			at = h.ToLine + to
 		}
-		if l.Kind != udiff.Equal {
-			if text := content(l); text != "" && text[0] != '#' && !kept(l) {
-				return l.Kind, at
-			}
-			if line == 0 {
+		if l.Kind != udiff.Equal && !found {
+			text := content(l)
+			if found = text != "" && text[0] != '#' && !kept(l); found || line == 0 {
 				kind, line = l.Kind, at
 			}
 		}
@@ -121,51 +98,35 @@ func changed(h *udiff.Hunk) (kind udiff.OpKind, line int) {
 		if l.Kind != udiff.Delete {
 			to++
 		}
+		body.WriteString(signs[l.Kind] + strings.TrimSuffix(l.Content, "\n") + "\n")
+		if !strings.HasSuffix(l.Content, "\n") {
+			body.WriteString("\\ No newline at end of file\n")
+		}
 	}
-	return kind, line
+	head := fmt.Sprintf("@@ -%d,%d +%d,%d @@ %s", h.FromLine+offset, from, h.ToLine+offset, to, heading(kind, line))
+	b.WriteString(strings.TrimSuffix(head, " ") + "\n" + body.String())
+	return to - from
 }
 
 func content(l udiff.Line) string { return strings.TrimRight(strings.TrimSpace(l.Content), ",") }
 
 var signs = map[udiff.OpKind]string{udiff.Insert: "+", udiff.Delete: "-", udiff.Equal: " "}
 
-// diffPart is what a line of a unified diff is.
-type diffPart string
+// diffPart is a kind of lines of a unified diff: how they begin, their class on a page and their color on a terminal.
+type diffPart struct{ start, class, color string }
 
-const (
-	fileLine    diffPart = "file"
-	hunkLine    diffPart = "hunk"
-	addedLine   diffPart = "added"
-	removedLine diffPart = "removed"
-	sameLine    diffPart = "same"
-)
-
-// starts are the beginnings of lines, the longer ones first.
-var starts = []struct {
-	text string
-	part diffPart
-}{{"--- ", fileLine}, {"+++ ", fileLine}, {"@@", hunkLine}, {"+", addedLine}, {"-", removedLine}}
+// diffParts have the longer beginnings first.
+var diffParts = []diffPart{{"--- ", "file", bold}, {"+++ ", "file", bold}, {"@@", "hunk", cyan}, {"+", "added", green}, {"-", "removed", red}, {"", "same", ""}}
 
 func diffPartOf(line string) diffPart {
-	for _, s := range starts {
-		if strings.HasPrefix(line, s.text) {
-			return s.part
-		}
-	}
-	return sameLine
+	part, _ := lists.Find(diffParts, func(p diffPart) bool { return strings.HasPrefix(line, p.start) })
+	return part
 }
-
-// colors are those of the parts on a terminal.
-var colors = map[diffPart]string{fileLine: bold, hunkLine: cyan, addedLine: green, removedLine: red}
 
 // WriteDiff writes a diff with colours.
 func WriteDiff(w io.Writer, p Palette, diff string) {
 	for line := range strings.Lines(diff) {
 		body := strings.TrimSuffix(line, "\n")
-		end := line[len(body):]
-		if color := colors[diffPartOf(line)]; color != "" {
-			body = p.paint(color, body)
-		}
-		io.WriteString(w, body+end)
+		io.WriteString(w, p.paint(diffPartOf(line).color, body)+line[len(body):])
 	}
 }

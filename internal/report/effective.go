@@ -133,7 +133,7 @@ func (c *Collector) WriteExplained(all []Explained) error {
 func writeEffective(w io.Writer, p Palette, e EffectiveConfig) {
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, title(Plan{Format: e.Format, Namespace: e.Namespace, Name: e.Name, Source: e.Source})), p.paint(dim, place(e.Source)))
 	for _, c := range e.Classes {
-		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(p.paint(bold, "class "+c.Name)+" "+p.paint(dim, roles(c))))
+		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(p.paint(bold, "class "+c.Name)+" "+p.paint(dim, roles(c.Labels))))
 		for _, key := range c.keys {
 			writeSetting(w, p, c, key)
 		}
@@ -162,12 +162,12 @@ func through(o Origin) string {
 }
 
 // roles lists the roles by which Rancher knows the machines.
-func roles(c Class) string {
-	out := lists.Where([]string{"control-plane", "etcd", "worker"}, func(r string) bool { return c.Labels["rke.cattle.io/"+r+"-role"] == "true" })
-	if os := c.Labels["cattle.io/os"]; os != "" && os != "linux" {
+func roles(labels map[string]string) string {
+	out := lists.Where([]string{"control-plane", "etcd", "worker"}, func(r string) bool { return labels["rke.cattle.io/"+r+"-role"] == "true" })
+	if os := labels["cattle.io/os"]; os != "" && os != "linux" {
 		out = append(out, os)
 	}
-	if len(c.Labels) == 0 {
+	if len(labels) == 0 {
 		return "" // no machine, but a manager
 	}
 	return "(" + strings.Join(out, ", ") + ")"

@@ -167,7 +167,7 @@ func diffLines(diff string) markup {
 		return ""
 	}
 	return within("pre", joined(slices.Collect(strings.Lines(diff)), func(line string) markup {
-		return element("span", line, "class", string(diffPartOf(line)))
+		return element("span", line, "class", diffPartOf(line).class)
 	}))
 }
 
@@ -180,7 +180,7 @@ func configuration(classes []Class) markup {
 		rows := joined(c.keys, c.setting) + joined(c.Dropped, func(d Dropped) markup {
 			return within("tr", element("td", d.Key)+element("td", "dropped: "+d.Reason)+element("td", fmt.Sprintf("%s:%d", d.File, d.Line)), "class", "quiet")
 		})
-		return within("details", within("summary", "class "+element("strong", c.Name)+escape(" "+roles(c)))+grid([]string{"Key", "Value", "From"}, rows))
+		return within("details", within("summary", "class "+element("strong", c.Name)+escape(" "+roles(c.Labels)))+grid([]string{"Key", "Value", "From"}, rows))
 	})
 }
 
@@ -213,9 +213,9 @@ func (c ReviewedCluster) page(in section) markup {
 		}
 	}
 	for _, class := range alike(c.Classes) {
-		m += within("h3", escape("class "+class.Name+" ")+element("span", string(class.Change), "class", "quiet"))
+		m += within("h3", escape("class "+class.Name+" ")+element("span", string(class.Kind), "class", "quiet"))
 		for _, k := range class.Keys {
-			m += within("p", element("code", k.Key)) + diffLines(strings.Join(k.Lines(), "\n")+"\n")
+			m += within("p", element("code", k.Name)) + diffLines(strings.Join(changedLines(k), "\n")+"\n")
 		}
 	}
 	return m + joined(c.Edits, func(e ReviewedEdit) markup {
@@ -224,7 +224,7 @@ func (c ReviewedCluster) page(in section) markup {
 }
 
 func (v Verification) page(in section) markup {
-	m := findingsTable(in.Findings) + within("p", verdict(v.OK)+escape(" stage: "+cmp.Or(v.Reached, "none")+"; migration lease: "+v.Lease.text()))
+	m := findingsTable(in.Findings) + within("p", verdict(v.OK)+escape(" stage: "+cmp.Or(v.Reached, "none")+"; migration lease: "+leaseText(v.Lease)))
 	if len(v.Nodes) > 0 {
 		m += grid([]string{"Node", "Provider ID", ""}, joined(v.Nodes, func(n check.Node) markup {
 			return within("tr", element("td", n.Name)+within("td", element("code", n.ProviderID))+within("td", verdict(n.OK)))

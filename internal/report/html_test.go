@@ -44,9 +44,9 @@ func hostileResults(t *testing.T) *Results {
 	one.Classes = []Class{{Name: hostile, keys: []string{hostile}, Config: map[string]any{hostile: hostile}, Origins: map[string]Origin{hostile: {File: hostile, Path: hostile}}, Dropped: []Dropped{{Key: hostile, Reason: hostile}}}}
 	r.Keep(one)
 	reviewed := ReviewedCluster{Name: hostile, Format: "rke2", Moved: hostile, Findings: []transform.Finding{finding}, Stages: []review.Stage{{Name: hostile, Why: hostile, Before: []action.Action{{Why: hostile, Command: hostile}}}},
-		Classes: []ReviewedClass{{Name: hostile, Change: "changed", Keys: []ReviewedKey{{hostile, hostile, hostile + "2"}}}}, Edits: []ReviewedEdit{{hostile, 1, hostile, "changed"}}}
+		Classes: []review.Class{{Name: hostile, Kind: "changed", Keys: []review.Key{{Name: hostile, Before: hostile, After: hostile + "2"}}}}, Edits: []ReviewedEdit{{hostile, 1, hostile, "changed"}}}
 	r.Keep(reviewed.Subject())
-	r.Keep(Verification{Nodes: []check.Node{{Name: hostile, ProviderID: hostile}}, NotChecked: []check.NotChecked{{Rule: hostile, Why: hostile, Needed: true}}, Lease: LeaseVerdict{Holder: hostile, Owner: hostile}}.Subject(hostile))
+	r.Keep(Verification{Nodes: []check.Node{{Name: hostile, ProviderID: hostile}}, NotChecked: []check.NotChecked{{Rule: hostile, Why: hostile, Needed: true}}, Lease: check.Lease{Holder: hostile, Owner: hostile}}.Subject(hostile))
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	r.Keep(NewOwnership([]check.Interval{
 		{From: start, To: start.Add(30 * time.Second), Ownership: check.Ownership{Count: 1, Owners: []string{hostile}}},

@@ -47,7 +47,7 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) error {
 		}
 	}
 	list := Plans{APIVersion: APIVersion, Kind: "Plan", Clusters: []Plan{}, Errors: c.Errors, Findings: found}
-	c.results.Findings, c.results.Errors = found, c.Errors
+	c.Findings = found
 	switch {
 	case c.OutputFormat == "text":
 		c.writePlans(all, found, text)
@@ -59,12 +59,11 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) error {
 				if i == 0 { // the effective configuration is that of the documents as they are
 					subject.Classes = m.Classes
 				}
-				c.results.Keep(subject)
+				c.Keep(subject)
 			}
 		}
 		c.decideOne(all, text)
-		c.results.Summary = c.Summary
-		return c.WriteResults(c.results, PlanTable)
+		return c.writeResults(PlanTable)
 	}
 	for _, m := range all {
 		first := &m.Plans[0]

@@ -18,7 +18,7 @@ type Results struct {
 	Subjects []Subject
 	Findings []transform.Finding // about no subject
 	Errors   []Problem           // documents that were refused
-	Summary  Summary             // with the next command; empty for none
+	Summary                      // with the next command; empty for none
 }
 
 // Subject is a cluster, or a file, with its findings.

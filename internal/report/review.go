@@ -77,24 +77,9 @@ type ReviewedCluster struct {
 	Next      string              `json:"next"`
 	Counts    plan.Counts         `json:"counts"`
 	manual    bool                // the next stage
-	Classes   []ReviewedClass     `json:"classes"`
+	Classes   []review.Class      `json:"classes"`
 	Edits     []ReviewedEdit      `json:"edits"`
 	Findings  []transform.Finding `json:"findings"`
-}
-
-// ReviewedClass is what changes for the machines of a class.
-type ReviewedClass struct {
-	Name   string        `json:"name"`
-	Change review.Kind   `json:"change"`
-	Keys   []ReviewedKey `json:"keys"`
-	roles  string
-}
-
-// ReviewedKey is a key of the effective configuration; a value that is missing is left out.
-type ReviewedKey struct {
-	Key    string `json:"key"`
-	Before any    `json:"before,omitempty"`
-	After  any    `json:"after,omitempty"`
 }
 
 // ReviewedEdit is a change outside of the configuration of machine classes.
@@ -118,16 +103,16 @@ func NewReviewed(c review.Change, was string) ReviewedCluster {
 	return ReviewedCluster{
 		Name: c.Cluster.Name, Namespace: c.Cluster.Namespace, Format: c.Cluster.Format, Change: c.Kind,
 		Version: c.Cluster.Version, Was: c.Version, Source: SourceOf(side.Docs[0]), Moved: was, Next: c.Left.Next, Counts: c.Left.Counts, manual: c.Left.Manual,
-		Stages: append([]review.Stage{}, c.Stages...), Undone: append([]string{}, c.Undone...), Classes: append([]ReviewedClass{}, lists.Map(c.Classes, newReviewedClass)...),
+		Stages: append([]review.Stage{}, c.Stages...), Undone: append([]string{}, c.Undone...), Classes: append([]review.Class{}, lists.Map(c.Classes, newReviewedClass)...),
 		Edits: append([]ReviewedEdit{}, edits...), Findings: Findings(c.Findings),
 	}
 }
 
-func newReviewedClass(c review.Class) ReviewedClass {
-	keys := lists.Map(c.Keys, func(k review.Key) ReviewedKey {
-		return ReviewedKey{k.Name, shownValue(k.Name, k.Before), shownValue(k.Name, k.After)}
+func newReviewedClass(c review.Class) review.Class {
+	keys := lists.Map(c.Keys, func(k review.Key) review.Key {
+		return review.Key{Name: k.Name, Before: shownValue(k.Name, k.Before), After: shownValue(k.Name, k.After)}
 	})
-	return ReviewedClass{Name: redact.Text(c.Name), Change: c.Kind, Keys: append([]ReviewedKey{}, keys...), roles: roles(Class{Labels: c.Labels})}
+	return review.Class{Name: redact.Text(c.Name), Labels: c.Labels, Kind: c.Kind, Keys: append([]review.Key{}, keys...)}
 }
 
 func shownValue(key string, v any) any {
@@ -137,8 +122,8 @@ func shownValue(key string, v any) any {
 	return redact.Value(key, v)
 }
 
-// Lines are what changes of a key: for lists, the arguments that are removed and added.
-func (k ReviewedKey) Lines() []string {
+// changedLines are what changes of a key: for lists, the arguments that are removed and added.
+func changedLines(k review.Key) []string {
 	before, wasList := k.Before.([]any)
 	after, isList := k.After.([]any)
 	if (k.Before != nil && !wasList) || (k.After != nil && !isList) {
@@ -215,11 +200,11 @@ func (c *Collector) WriteReview(r Review) error {
 	r.Errors = c.Errors
 	switch {
 	case c.Reports():
-		c.results.Findings, c.results.Errors, c.results.Read = r.Findings, r.Errors, r.Read.Line()
+		c.Findings, c.Read = r.Findings, r.Read.Line()
 		for _, one := range r.Clusters {
-			c.results.Keep(one.Subject())
+			c.Keep(one.Subject())
 		}
-		return c.WriteResults(c.results, ReviewTable)
+		return c.writeResults(ReviewTable)
 	case c.OutputFormat != "text":
 		return c.Dump(r)
 	}
@@ -273,11 +258,11 @@ func writeReviewedStage(w io.Writer, p Palette, s review.Stage) {
 }
 
 // alike joins the classes that change alike, for people.
-func alike(classes []ReviewedClass) []ReviewedClass {
-	var joined []ReviewedClass
+func alike(classes []review.Class) []review.Class {
+	var joined []review.Class
 	for _, c := range classes {
-		c.Name = strings.TrimSpace(c.Name + " " + c.roles)
-		same := func(o ReviewedClass) bool { return o.Change == c.Change && reflect.DeepEqual(o.Keys, c.Keys) }
+		c.Name = strings.TrimSpace(c.Name + " " + roles(c.Labels))
+		same := func(o review.Class) bool { return o.Kind == c.Kind && reflect.DeepEqual(o.Keys, c.Keys) }
 		if i := slices.IndexFunc(joined, same); i >= 0 {
 			joined[i].Name += ", " + c.Name
 			continue
@@ -287,21 +272,17 @@ func alike(classes []ReviewedClass) []ReviewedClass {
 	return joined
 }
 
-func writeReviewedClass(w io.Writer, p Palette, c ReviewedClass) {
+func writeReviewedClass(w io.Writer, p Palette, c review.Class) {
 	fmt.Fprintf(w, "\n  class %s", p.paint(bold, c.Name))
-	if c.Change != review.Changed {
-		fmt.Fprintf(w, " %s\n", c.Change)
+	if c.Kind != review.Changed {
+		fmt.Fprintf(w, " %s\n", c.Kind)
 		return
 	}
 	fmt.Fprintln(w)
 	for _, k := range c.Keys {
-		fmt.Fprintf(w, "    %s\n", p.paint(cyan, k.Key))
-		for _, line := range k.Lines() {
-			color := green
-			if line[0] == '-' {
-				color = red
-			}
-			fmt.Fprintf(w, "      %s\n", p.paint(color, line))
+		fmt.Fprintf(w, "    %s\n", p.paint(cyan, k.Name))
+		for _, line := range changedLines(k) {
+			fmt.Fprintf(w, "      %s\n", p.paint(diffPartOf(line).color, line))
 		}
 	}
 }
@@ -325,8 +306,8 @@ func (c ReviewedCluster) writeMarkdown(w io.Writer) {
 	for _, class := range alike(c.Classes) {
 		var lines []string
 		for _, k := range class.Keys {
-			lines = append(lines, "  "+k.Key+":")
-			lines = append(lines, k.Lines()...)
+			lines = append(lines, "  "+k.Name+":")
+			lines = append(lines, changedLines(k)...)
 		}
 		fmt.Fprintf(w, "Class %s%s\n\n", inline(class.Name), otherClass(class))
 		if len(lines) > 0 {
@@ -341,9 +322,9 @@ func (c ReviewedCluster) writeMarkdown(w io.Writer) {
 	}
 }
 
-func otherClass(c ReviewedClass) string {
-	if c.Change == review.Changed {
+func otherClass(c review.Class) string {
+	if c.Kind == review.Changed {
 		return ":"
 	}
-	return " " + string(c.Change)
+	return " " + string(c.Kind)
 }

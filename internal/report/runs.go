@@ -104,9 +104,9 @@ func (r *Runs) WriteSummary(s migrate.Summary, again string) error {
 // writePage writes the page of runs, also of those that did not start.
 func (r *Runs) writePage(all ...migrate.Member) error {
 	for _, m := range all {
-		r.results.Keep(r.timeline(m.Cluster).Subject(string(m.State), m.Err))
+		r.Keep(r.timeline(m.Cluster).Subject(string(m.State), m.Err))
 	}
-	return r.results.WriteHTML(r.Out, TimelineTable)
+	return r.WriteHTML(r.Out, TimelineTable)
 }
 
 // Agree asks whether to start a wave.

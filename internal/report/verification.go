@@ -25,17 +25,9 @@ type Verification struct {
 	Stage      string              `json:"stage"`
 	Reached    string              `json:"reached"`
 	Nodes      []check.Node        `json:"nodes"`
-	Lease      LeaseVerdict        `json:"lease"`
+	Lease      check.Lease         `json:"lease"`
 	Findings   []transform.Finding `json:"findings"`
 	NotChecked []check.NotChecked  `json:"notChecked"`
-}
-
-// LeaseVerdict is who holds the migration lease.
-type LeaseVerdict struct {
-	Name   string `json:"name"`
-	Holder string `json:"holder"`
-	Owner  string `json:"owner"`
-	Life   string `json:"life"`
 }
 
 // NewVerification describes a verdict.
@@ -43,7 +35,7 @@ func NewVerification(o *observed.Observation, c check.Choice, v check.Verdict) V
 	out := Verification{
 		APIVersion: APIVersion, Kind: "Verification", OK: v.OK(), Version: o.Version, Stage: c.Check.Stage, Reached: v.Reached,
 		Nodes: append([]check.Node{}, v.Nodes...), Findings: Findings(v.Findings), NotChecked: append([]check.NotChecked{}, v.NotChecked...),
-		Lease: LeaseVerdict{v.Lease.Name, v.Lease.Holder, v.Lease.Owner, string(v.Lease.Life)},
+		Lease: v.Lease,
 	}
 	if out.Lease.Owner == "" || v.Lease.Life == observed.Dead {
 		out.Lease.Owner = "none"
@@ -60,7 +52,7 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 		fmt.Fprintf(w, "Kubernetes        %s\n", v.Version)
 	}
 	fmt.Fprintf(w, "stage reached     %s\n", cmp.Or(v.Reached, "none"))
-	fmt.Fprintf(w, "migration lease   %s\n", v.Lease.text())
+	fmt.Fprintf(w, "migration lease   %s\n", leaseText(v.Lease))
 	good := lists.Where(v.Nodes, func(n check.Node) bool { return n.OK })
 	fmt.Fprintf(w, "nodes             %d of %d ok\n\n", len(good), len(v.Nodes))
 	WriteFindings(w, p, v.Findings, "")
@@ -99,9 +91,10 @@ func writeNotChecked(w io.Writer, p Palette, list []check.NotChecked) (needed []
 	return needed
 }
 
-func (l LeaseVerdict) text() string {
+// leaseText is who holds the migration lease.
+func leaseText(l check.Lease) string {
 	switch {
-	case l.Holder == "" && l.Life == string(observed.Unknown):
+	case l.Holder == "" && l.Life == observed.Unknown:
 		return "not seen"
 	case l.Holder == "":
 		return "no holder"

@@ -16,17 +16,18 @@ import (
 
 // Class is what a change does to the machines of one class.
 type Class struct {
-	Name   string
-	Labels map[string]string
-	Kind   Kind
-	Keys   []Key
+	Name   string            `json:"name"`
+	Labels map[string]string `json:"-"`
+	Kind   Kind              `json:"change"`
+	Keys   []Key             `json:"keys"`
 }
 
 // Key is a key of the effective configuration with another value; a value is nil where
 // the key is missing.
 type Key struct {
-	Name          string
-	Before, After any
+	Name   string `json:"key"`
+	Before any    `json:"before,omitempty"`
+	After  any    `json:"after,omitempty"`
 }
 
 // effective is the effective configuration of one version of the documents, by class.

@@ -55,9 +55,10 @@ type Node struct {
 
 // Lease is the migration lease.
 type Lease struct {
-	Name, Holder string
-	Owner        string // component, or "" for neither
-	Life         observed.Life
+	Name   string        `json:"name"`
+	Holder string        `json:"holder"`
+	Owner  string        `json:"owner"` // component, or "" for neither
+	Life   observed.Life `json:"life"`
 }
 
 // OK reports whether nothing was found that stops, and the stage that was requested
