@@ -77,6 +77,24 @@ func Last(list []Arg, name string) (Arg, bool) {
 	return Arg{}, false
 }
 
+// Has reports whether a flag is among arguments.
+func Has(list []Arg, name string) bool {
+	_, has := Last(list, name)
+	return has
+}
+
+// Value returns the value of the occurrence of a flag that counts; "" for none.
+func Value(list []Arg, name string) string {
+	a, _ := Last(list, name)
+	return a.Value
+}
+
+// Enables reports whether arguments switch a boolean flag on.
+func Enables(list []Arg, name string) bool {
+	a, _ := Last(list, name)
+	return a.True()
+}
+
 // Without returns the arguments except some flags.
 func Without(list []Arg, names ...string) []Arg {
 	return slices.DeleteFunc(slices.Clone(list), func(a Arg) bool { return slices.Contains(names, a.Name) })

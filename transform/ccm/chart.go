@@ -92,10 +92,7 @@ func (c Chart) list(key string) []any {
 }
 
 // Migrates reports whether the manager takes part in a leader migration.
-func (c Chart) Migrates() bool {
-	a, on := args.Last(c.Args(), LeaderFlag)
-	return on && a.True()
-}
+func (c Chart) Migrates() bool { return args.Enables(c.Args(), LeaderFlag) }
 
 // Version returns the pinned version of the chart, or "". An archive has one of its
 // own, and spec.version then has no effect (klipper-helm, entry).
@@ -130,37 +127,23 @@ func (c Chart) ImageMinor() string { return semver.MajorMinor(c.ImageTag()) }
 
 // RoutesUnsafe reports whether the route controller is on without the range of
 // addresses that it needs.
-func (c Chart) RoutesUnsafe() bool {
-	list := c.Args()
-	return RoutesUnsafe(func(name string) (args.Arg, bool) { return args.Last(list, name) })
-}
+func (c Chart) RoutesUnsafe() bool { return RoutesUnsafe(c.Args()) }
 
 // RoutesUnsafe reports whether a manager with these arguments writes routes and has
 // no range of addresses for them: by default it writes them, and the process then
-// ends when it acquires the lease (k8s.io/cloud-provider/app/core.go). last finds the
-// last argument of a name.
-func RoutesUnsafe(last func(name string) (args.Arg, bool)) bool {
-	if a, set := last("configure-cloud-routes"); set && !a.True() {
-		return false
-	}
-	network, _ := last("cluster-cidr")
-	return network.Value == ""
+// ends when it acquires the lease (k8s.io/cloud-provider/app/core.go).
+func RoutesUnsafe(list []args.Arg) bool {
+	const routes = "configure-cloud-routes"
+	return (args.Enables(list, routes) || !args.Has(list, routes)) && args.Value(list, "cluster-cidr") == ""
 }
 
 // LacksProvider reports whether a list of arguments left out the provider.
-func (c Chart) LacksProvider() bool {
-	a, set := args.Last(c.Args(), "cloud-provider")
-	return !set || a.Value != aws.Name
-}
+func (c Chart) LacksProvider() bool { return args.Value(c.Args(), "cloud-provider") != aws.Name }
 
 // LacksRights reports whether the arguments need a right that neither the
 // chart's default rules nor the values grant: get on serviceaccounts.
 func (c Chart) LacksRights() bool {
-	a, set := args.Last(c.Args(), "use-service-account-credentials")
-	if !set || !a.True() {
-		return false
-	}
-	return !slices.ContainsFunc(c.list("clusterRoleRules"), func(v any) bool {
+	return args.Enables(c.Args(), "use-service-account-credentials") && !slices.ContainsFunc(c.list("clusterRoleRules"), func(v any) bool {
 		rule, _ := v.(map[string]any)
 		return holds(rule["resources"], "serviceaccounts") && holds(rule["verbs"], "get")
 	})

@@ -169,10 +169,7 @@ func (c Chart) completeArgs(at placer, o Options) error {
 	return nil
 }
 
-func (c Chart) lacksCloudConfig() bool {
-	_, set := args.Last(c.Args(), "cloud-config")
-	return !set
-}
+func (c Chart) lacksCloudConfig() bool { return !args.Has(c.Args(), "cloud-config") }
 
 // lacksConfig reports whether the options require a configuration that the chart
 // does not have.

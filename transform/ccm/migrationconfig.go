@@ -52,10 +52,7 @@ func isConfigMap(root yamledit.Node, name string) bool {
 
 // ConfigFile returns the file that the manager reads its
 // LeaderMigrationConfiguration from, or "".
-func (c Chart) ConfigFile() string {
-	a, _ := args.Last(c.Args(), leadermigration.ConfigFlag)
-	return a.Value
-}
+func (c Chart) ConfigFile() string { return args.Value(c.Args(), leadermigration.ConfigFlag) }
 
 // OwnConfig reports whether that file is the one that rke-lm mounts.
 func (c Chart) OwnConfig() bool { return c.ConfigFile() == migrationFile }

@@ -64,8 +64,6 @@ func (w Workload) Args() []args.Arg {
 // Tag returns the tag of the manager's image.
 func (w Workload) Tag() string { return k8s.ParseImage(w.Container.StringAt("image")).Tag }
 
-func (w Workload) last(name string) (args.Arg, bool) { return args.Last(w.Args(), name) }
-
 // Migrate queues that the manager takes part in a leader migration, or that it no
 // longer does. in is the manifest that holds it. The timings of its leases come with the flag, and stay.
 func (w Workload) Migrate(in *yamledit.Embedded, on, shortLeases bool) error {
@@ -86,19 +84,16 @@ func (w Workload) Migrate(in *yamledit.Embedded, on, shortLeases bool) error {
 }
 
 // Migrates reports whether the manager takes part in a leader migration.
-func (w Workload) Migrates() bool {
-	a, on := w.last(LeaderFlag)
-	return on && a.True()
-}
+func (w Workload) Migrates() bool { return args.Enables(w.Args(), LeaderFlag) }
 
 // RoutesUnsafe reports whether the route controller is on without the range of
 // addresses that it needs.
-func (w Workload) RoutesUnsafe() bool { return RoutesUnsafe(w.last) }
+func (w Workload) RoutesUnsafe() bool { return RoutesUnsafe(w.Args()) }
 
 // WrongProvider reports whether the arguments name another provider than aws, as
 // the manager spells it: it exits at once. Its default is aws (cloud-provider-aws
 // cmd/aws-cloud-controller-manager).
 func (w Workload) WrongProvider() bool {
-	a, set := w.last("cloud-provider")
+	a, set := args.Last(w.Args(), "cloud-provider")
 	return set && a.Value != aws.Name
 }

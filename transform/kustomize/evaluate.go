@@ -182,13 +182,8 @@ func (u Use) instead(k *Kustomization) string {
 		return k.instead()
 	}
 	do := u.Built[0].instead()
-	if n := len(u.Built); n > 1 {
-		others := lists.Map(u.Built[1:min(n, 4)], func(b *Kustomization) string { return b.Folder })
-		do += " (likewise " + strings.Join(others, ", ")
-		if n > 4 {
-			do += fmt.Sprintf(" and %d more", n-4)
-		}
-		do += ")"
+	if len(u.Built) > 1 {
+		do += " (likewise " + rules.Some(lists.Map(u.Built[1:], func(b *Kustomization) string { return b.Folder })) + ")"
 	}
 	return do + "; make the edits in its patches, or here where no patch replaces them"
 }

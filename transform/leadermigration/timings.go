@@ -86,7 +86,7 @@ func HasTimings(list, timings []args.Arg) bool {
 // LeavingTimings are the flags of short leases that leave a kube-controller-manager with the flag of its migration: other
 // timings are the user's, and so are these without the flag.
 func LeavingTimings(list []args.Arg) []string {
-	if _, migrates := args.Last(list, Flag); !migrates || !HasTimings(list, KubeTimings()) {
+	if !args.Has(list, Flag) || !HasTimings(list, KubeTimings()) {
 		return nil
 	}
 	return args.Names(KubeTimings())

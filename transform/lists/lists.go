@@ -8,8 +8,10 @@ package lists
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Map returns what a function makes of each item; nil of none.
@@ -55,6 +57,15 @@ func Found[T, U any](list []T, find func(T) (U, bool)) (all []U) {
 		}
 	}
 	return all
+}
+
+// Few joins the first words of a list, and counts the others.
+func Few(list []string, most int) string {
+	text := strings.Join(list[:min(most, len(list))], ", ")
+	if more := len(list) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // Keys returns the keys of maps, each of them once, in their order.

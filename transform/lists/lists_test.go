@@ -53,3 +53,9 @@ func TestFoundHasWhatIsFoundForItemsInTheirOrder(t *testing.T) {
 	got := Found([]int{1}, even)
 	assert.True(t, got == nil, got)
 }
+
+func TestFewCountsThoseThatItDoesNotName(t *testing.T) {
+	for list, want := range map[string]string{"": "", "a": "a", "a b": "a, b", "a b c d": "a, b and 2 more"} {
+		assert.Equal(t, Few(strings.Fields(list), 2), want, list)
+	}
+}

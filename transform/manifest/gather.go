@@ -83,8 +83,7 @@ func clusterName(doc *yamledit.Document) string {
 	if err != nil {
 		return "" // refused when the manifest is opened
 	}
-	a, _ := args.Last(list.List(), clusterFlag)
-	return a.Value
+	return args.Value(list.List(), clusterFlag)
 }
 
 // twoClusters names both places.

@@ -157,10 +157,7 @@ func (m *Manifest) flag(name string) (args.Arg, bool) {
 }
 
 // on reports whether a boolean flag is on.
-func (m *Manifest) on(name string) bool {
-	a, found := m.flag(name)
-	return found && a.True()
-}
+func (m *Manifest) on(name string) bool { return args.Enables(m.arguments.List(), name) }
 
 // provider returns the cloud provider among the arguments, and where it is.
 func (m *Manifest) provider() (name string, at yamledit.Node) {

@@ -23,7 +23,7 @@ func (m *migration) nodeRename(found *transform.Findings) {
 		return
 	}
 	if list := m.target.HostNames.Changes(); len(list) > 0 {
-		rules.NodeRename.At(at, m.stage, "external renames "+rules.NodeRename.Some(list)+": in-tree kubelets name their nodes after the private DNS names of the instances, external kubelets use the host name, and each of these registers as a new Node",
+		rules.NodeRename.At(at, m.stage, "external renames "+rules.Some(list)+": in-tree kubelets name their nodes after the private DNS names of the instances, external kubelets use the host name, and each of these registers as a new Node",
 			"set the host name of each machine, or --hostname-override of its kubelet, to the name of its Node; or accept the new names with --accept node-rename", found)
 		return
 	}

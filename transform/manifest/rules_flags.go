@@ -120,14 +120,14 @@ func (m *migration) component(stage string) rules.Component {
 }
 
 func (m *migration) routesUnsafe(found *transform.Findings) {
-	if m.Component == cloudManager && ccm.RoutesUnsafe(m.flag) {
+	if m.Component == cloudManager && ccm.RoutesUnsafe(m.arguments.List()) {
 		found.At(m.argumentsAt(), rules.RoutesUnsafe, rules.RoutesFix)
 	}
 }
 
 // skewed finds a manager that uses the wrong names of its controllers.
 func (m *migration) skewed(found *transform.Findings) {
-	if at, _ := m.versionAt(); m.Component == cloudManager && rules.Renamed(m.flag, m.Version) {
+	if at, _ := m.versionAt(); m.Component == cloudManager && rules.Renamed(m.arguments.List(), m.Version) {
 		found.At(at, "an image of 1.28 or later has other controller names than its default configuration of leader migration, so services and routes run in both managers", "use an image of the cluster's minor, or add a configuration: --leader-migration-config generate")
 	}
 }

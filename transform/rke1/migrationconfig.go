@@ -37,10 +37,7 @@ func (m *migration) generates() bool {
 
 // configFile returns the file that kube-controller-manager reads its configuration
 // from, or "".
-func (m *migration) configFile() string {
-	a, _ := args.Last(m.argsOf(manager), configFlag)
-	return a.Value
-}
+func (m *migration) configFile() string { return args.Value(m.argsOf(manager), configFlag) }
 
 func (m *migration) lacksConfig() bool { return m.configured() && m.configFile() == "" }
 

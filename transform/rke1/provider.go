@@ -70,10 +70,7 @@ func (c *Cluster) component(service string) string {
 func (c *Cluster) isExternal() bool { return c.component(manager) == external }
 
 // migrates reports whether the manager has the flag.
-func (c *Cluster) migrates() bool {
-	a, set := args.Last(c.argsOf(manager), leaderFlag)
-	return set && a.True()
-}
+func (c *Cluster) migrates() bool { return args.Enables(c.argsOf(manager), leaderFlag) }
 
 // checkProvider refuses clusters that are not on AWS.
 func (c *Cluster) checkProvider() error {

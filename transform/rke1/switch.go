@@ -38,8 +38,7 @@ func (m *migration) switchToExternal() transform.Stage {
 // that has none, unless the file has a credential provider.
 func (m *migration) credentials() transform.Preparation {
 	set := slices.ContainsFunc(m.places(kubelet), func(at yamledit.Node) bool {
-		_, found := args.Last(args.OfMap(at), "image-credential-provider-config")
-		return found
+		return args.Has(args.OfMap(at), "image-credential-provider-config")
 	})
 	if set || !m.move().Leaves(k8s.FirstWithout) {
 		return transform.Preparation{}
@@ -88,7 +87,7 @@ func (m *migration) switchEdit(e *yamledit.Edit) error {
 	m.switchProvider(e)
 	for _, service := range components {
 		for _, at := range m.places(service) {
-			if a, set := args.Last(args.OfMap(at), componentFlag); set && a.Value == inTree {
+			if args.Value(args.OfMap(at), componentFlag) == inTree {
 				args.Update{Set: []args.Arg{args.With(componentFlag, external)}}.ApplyMap(e, at)
 			}
 		}
@@ -148,7 +147,7 @@ func (m *migration) checkSwitch(after *migration) error {
 		}
 	}
 	for _, name := range after.leaving() {
-		if _, flag := args.Last(after.argsOf(manager), name); flag {
+		if args.Has(after.argsOf(manager), name) {
 			return fmt.Errorf("kube-controller-manager would keep %s", name)
 		}
 	}

@@ -123,7 +123,7 @@ func (m *migration) rejoinMigration(e *transform.Reverse) error {
 		return transform.Lost(root, "at Kubernetes "+semver.MajorMinor(m.Version)[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag")
 	}
 	o := m.chartOptions(m.Version)
-	_, o.CloudConfig = args.Last(chart.Args(), "cloud-config")
+	o.CloudConfig = args.Has(chart.Args(), "cloud-config")
 	if m.target.Version == m.Version || !m.writtenByUs(o) {
 		e.Usual(root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments")
 	}

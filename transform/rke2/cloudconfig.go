@@ -50,8 +50,7 @@ func (m *migration) carriesCloudConfig() bool {
 	if err != nil || !found || !m.sameCloudConfig() {
 		return false
 	}
-	_, carried := args.Last(chart.Args(), "cloud-config")
-	return carried
+	return args.Has(chart.Args(), "cloud-config")
 }
 
 func (m *migration) removeCloudConfig(e *yamledit.Edit) {

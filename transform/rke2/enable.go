@@ -130,9 +130,8 @@ func onControlPlanes() yamledit.Pair {
 func (m *migration) checkEnable(after *migration) error {
 	gained := func(c effective.Class, key string, before, now any) bool {
 		list := args.Of(now)
-		a, on := args.Last(list, leaderFlag)
 		gained := args.Names(m.missingArgs(args.Of(before)))
-		return key == managerArgs && on && a.True() && sameArgs(args.Without(args.Of(before), gained...), args.Without(list, gained...))
+		return key == managerArgs && args.Enables(list, leaderFlag) && sameArgs(args.Without(args.Of(before), gained...), args.Without(list, gained...))
 	}
 	if err := m.check(after, gained); err != nil {
 		return err
@@ -142,9 +141,7 @@ func (m *migration) checkEnable(after *migration) error {
 	}
 	return after.checkControlPlanes(managerArgs+" with "+leaderFlag, func(c effective.Config) bool {
 		list := args.Of(c[managerArgs].Value)
-		flag, on := args.Last(list, leaderFlag)
-		_, named := args.Last(list, configFlag)
-		return on && flag.True() && (named || !after.configured()) && len(after.timings(list)) == 0
+		return args.Enables(list, leaderFlag) && (args.Has(list, configFlag) || !after.configured()) && len(after.timings(list)) == 0
 	})
 }
 

@@ -41,9 +41,8 @@ func (m *migration) timings(list []args.Arg) []args.Arg {
 // missingArgs are those that arguments need; a configuration that is named
 // already stays.
 func (m *migration) missingArgs(list []args.Arg) []args.Arg {
-	_, named := args.Last(list, configFlag)
 	missing := []args.Arg{args.On(leaderFlag)}
-	if m.configured() && !named {
+	if m.configured() && !args.Has(list, configFlag) {
 		missing = append(missing, args.With(configFlag, managerConfig))
 	}
 	return append(missing, m.timings(list)...)
@@ -52,7 +51,7 @@ func (m *migration) missingArgs(list []args.Arg) []args.Arg {
 // appendedArgs are those that rke-lm has added after others.
 func (m *migration) appendedArgs(list []args.Arg) []args.Arg {
 	ours := []args.Arg{args.On(leaderFlag)}
-	if a, _ := args.Last(list, configFlag); a.Value == managerConfig {
+	if args.Value(list, configFlag) == managerConfig {
 		ours = append(ours, args.With(configFlag, managerConfig))
 	}
 	if timings := leadermigration.KubeTimings(); leadermigration.HasTimings(list, timings) && isAppended(list, timings...) {
@@ -66,7 +65,7 @@ func (m *migration) appendedArgs(list []args.Arg) []args.Arg {
 // of it.
 func (m *migration) leaderFlags(list []args.Arg) []string {
 	leaving := []string{leaderFlag}
-	if a, _ := args.Last(list, configFlag); m.configured() && a.Value == managerConfig {
+	if m.configured() && args.Value(list, configFlag) == managerConfig {
 		leaving = append(leaving, configFlag)
 	}
 	return append(leaving, leadermigration.LeavingTimings(list)...)

@@ -91,7 +91,7 @@ func (m *migration) nodeRename(found *transform.Findings) {
 	loses := func(c effective.Class) bool { return losesName(c) && !c.Windows() }
 	switch others := m.apart(); {
 	case m.target.EndState == "" && len(others) > 0:
-		add(named, "machines of class "+rules.NodeRename.Some(others)+" have the external provider, those of class "+rules.NodeRename.Some(m.namesOf(named))+" aws, so no end state is taken: "+m.renaming()+registersAgain, rules.NodeRename.Answer(m.target))
+		add(named, "machines of class "+rules.Some(others)+" have the external provider, those of class "+rules.Some(m.namesOf(named))+" aws, so no end state is taken: "+m.renaming()+registersAgain, rules.NodeRename.Answer(m.target))
 	case !slices.ContainsFunc(m.Classes, loses):
 		m.taken(found, named)
 	case m.renames():
@@ -144,13 +144,13 @@ func (m *migration) taken(found *transform.Findings, named func(effective.Class)
 
 // renaming is what an external provider does to Nodes that are known to get other names.
 func (m *migration) renaming() string {
-	nodes, changes := "", rules.NodeRename.Some(m.target.HostNames.Changes())
+	nodes, changes := "", rules.Some(m.target.HostNames.Changes())
 	if unknown := m.target.HostNames.Unknown(); changes != "" && len(unknown) > 0 {
-		changes += ", and perhaps " + rules.NodeRename.Some(unknown)
+		changes += ", and perhaps " + rules.Some(unknown)
 	}
 	why := m.namedBy() + ", and with external the kubelet uses the host name"
 	if pools := m.namesOf(func(c effective.Class) bool { return c.Pool.Exists() && m.target.Named[c.Name] && !c.Windows() }); len(pools) > 0 {
-		nodes = "every node of the machine pools " + rules.NodeRename.Some(pools) + ", later ones as well"
+		nodes = "every node of the machine pools " + rules.Some(pools) + ", later ones as well"
 		why = m.namedBy() + ", and rancher-machine sets the host name of a machine to the machine's name"
 		if changes != "" {
 			changes = " (" + changes + ")"
@@ -170,7 +170,7 @@ const registersAgain = "; a renamed node registers as a new Node, whose name a c
 func (m *migration) mayRename() string {
 	unknown := ""
 	if list := m.target.HostNames.Unknown(); len(list) > 0 {
-		unknown = " of " + rules.NodeRename.Some(list)
+		unknown = " of " + rules.Some(list)
 	}
 	return "the host names" + unknown + " are not known: " + m.namedBy() + ", and with external the kubelet uses the host name"
 }

@@ -56,7 +56,7 @@ func (m *migration) spellArgs() []transform.Correction {
 		}
 		fixes = append(fixes, func(e *yamledit.Edit) error {
 			list := s.Node.Parent()
-			if _, there := args.Last(args.Of(list.Value()), args.Parse(s.right).Name); there && list.IsList() {
+			if list.IsList() && args.Has(args.Of(list.Value()), args.Parse(s.right).Name) {
 				e.Remove(s.Node)
 			} else {
 				e.Set(s.Node, s.right)

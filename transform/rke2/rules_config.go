@@ -34,12 +34,11 @@ func (m *migration) undelivered(found *transform.Findings) {
 	for at, classes := range m.Won(managerArgs, effective.Class.ControlPlane) {
 		list := args.Of(at.Value())
 		a, named := args.Last(list, configFlag)
-		flag, _ := args.Last(list, leaderFlag)
 		lacks := func(c effective.Class) bool {
 			_, _, gets := m.Delivered(c, a.Value)
 			return !gets && m.Effective(c)[managerArgs].Origin.Exists()
 		}
-		if i := slices.IndexFunc(classes, lacks); named && flag.True() && i >= 0 {
+		if i := slices.IndexFunc(classes, lacks); named && args.Enables(list, leaderFlag) && i >= 0 {
 			found.At(at, "no entry of machineSelectorFiles writes the file that "+configFlag+" names on machines of class "+classes[i].Name+", and the manager exits",
 				"add it to machineSelectorFiles, as --leader-migration-config generate does; accept the rule if something else writes it")
 		}
@@ -135,8 +134,7 @@ func (m *migration) configReader(c installed, root yamledit.Node, docs []*yamled
 	r := leadermigration.Reader{Component: leadermigration.CloudManager, Version: semver.MajorMinor(c.chart.ImageTag()), Lease: m.target.Lease()}
 	name, _ := root.Get("leaderName").String()
 	unaware := func(class effective.Class) bool {
-		_, set := args.Last(args.Of(m.Effective(class)[managerArgs].Value), configFlag)
-		return class.ControlPlane() && !set
+		return class.ControlPlane() && !args.Has(args.Of(m.Effective(class)[managerArgs].Value), configFlag)
 	}
 	if leadermigration.Granted(docs, name) && (m.isExternal() || !slices.ContainsFunc(m.Classes, unaware)) {
 		r.Lease = name

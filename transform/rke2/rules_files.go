@@ -33,8 +33,7 @@ func (m *migration) deliveries() []delivery {
 	for _, class := range m.Kinds {
 		list := args.Of(m.Effective(class)[managerArgs].Value)
 		file, named := args.Last(list, configFlag)
-		flag, _ := args.Last(list, leaderFlag)
-		if !class.ControlPlane() || !named || !flag.True() {
+		if !class.ControlPlane() || !named || !args.Enables(list, leaderFlag) {
 			continue
 		}
 		source, key, found := m.Delivered(class, file.Value)

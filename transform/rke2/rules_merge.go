@@ -46,9 +46,8 @@ func vanished(earlier, later []args.Arg) []string {
 	kept := args.Gates(later)
 	var lost []string
 	for _, a := range earlier {
-		_, repeated := args.Last(later, a.Name)
 		switch {
-		case !repeated:
+		case !args.Has(later, a.Name):
 			lost = append(lost, shown(a))
 		case a.Name == args.GatesFlag:
 			for _, gate := range slices.Sorted(maps.Keys(args.Gates([]args.Arg{a}))) {
@@ -132,8 +131,7 @@ func (m *migration) podSecurityDropped(found *transform.Findings) {
 		return
 	}
 	for _, n := range m.Winners(apiServerArgs, effective.Class.ControlPlane) {
-		_, restated := args.Last(args.Of(n.Value()), admissionFlag)
-		if !restated && !n.Same(m.Layers[0].Get(apiServerArgs)) {
+		if !args.Has(args.Of(n.Value()), admissionFlag) && !n.Same(m.Layers[0].Get(apiServerArgs)) {
 			found.At(n,
 				"this list replaces the global one, to which Rancher adds the pod security admission configuration of the cluster: control planes lose it",
 				"move the arguments to machineGlobalConfig, or add "+admissionFlag+"="+admissionFile+" here")

@@ -171,8 +171,7 @@ func (m *migration) providerRemoved(found *transform.Findings) {
 // showsMigration reports whether a control plane's configuration, or the
 // manifest, has what only a migration to the external provider leaves.
 func (m *migration) showsMigration(config effective.Config) bool {
-	_, flag := args.Last(args.Of(config[managerArgs].Value), leaderFlag)
-	return flag || m.Manager().Exists() || slices.ContainsFunc(componentArgs, func(key string) bool { return config.Provider(key) == external })
+	return args.Has(args.Of(config[managerArgs].Value), leaderFlag) || m.Manager().Exists() || slices.ContainsFunc(componentArgs, func(key string) bool { return config.Provider(key) == external })
 }
 
 func (m *migration) apiServerFlagRemoved(found *transform.Findings) {

@@ -54,10 +54,7 @@ func (m *migration) showsLeaderMigration() bool {
 	if w, found := m.workload(); found && w.Migrates() {
 		return true
 	}
-	return m.anyControlPlane(func(c effective.Config) bool {
-		_, flag := args.Last(args.Of(c[managerArgs].Value), leaderFlag)
-		return flag
-	})
+	return m.anyControlPlane(func(c effective.Config) bool { return args.Has(args.Of(c[managerArgs].Value), leaderFlag) })
 }
 
 // oldImage reports whether the last stage of a migration is left: it moves the image to the

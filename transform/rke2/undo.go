@@ -62,7 +62,7 @@ func (m *migration) disableUndo(e *transform.Reverse) error {
 		return m.undoWorkload(e, true)
 	}
 	o := m.chartOptions()
-	_, o.CloudConfig = args.Last(chart.Args(), "cloud-config") // the switch took it off the file
+	o.CloudConfig = args.Has(chart.Args(), "cloud-config") // the switch took it off the file
 	if m.target.Version == m.Version || !m.installed(chart, o) {
 		e.Usual(chart.Root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments")
 	}

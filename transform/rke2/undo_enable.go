@@ -20,8 +20,7 @@ func (m *migration) enableUndo(e *transform.Reverse) error {
 		return nil
 	}
 	for _, l := range m.managerLocations() {
-		a, on := args.Last(args.Of(l.Get(managerArgs).Value()), leaderFlag)
-		if !on || !a.True() {
+		if !args.Enables(args.Of(l.Get(managerArgs).Value()), leaderFlag) {
 			continue
 		}
 		take := m.takeFlag

@@ -60,9 +60,8 @@ var ConfigWithoutFlag = OfComponents{
 
 // IdleConfig returns the argument that names a configuration where the flag is not on.
 func IdleConfig(list []args.Arg) (args.Arg, bool) {
-	flag, _ := args.Last(list, leaderFlag)
 	a, named := args.Last(list, configFlag)
-	return a, named && !flag.True()
+	return a, named && !args.Enables(list, leaderFlag)
 }
 
 // FlagLeftOnKCM finds an external kube-controller-manager that keeps the flag.

@@ -137,14 +137,14 @@ func Overtakings(all []Elector) (found []Overtaking) {
 // kube-controller-manager runs no cloud controllers.
 func electors(components []Component) (all []Elector) {
 	for _, c := range components {
-		if elects, set := args.Last(c.Args, electFlag); set && !elects.True() {
+		if args.Has(c.Args, electFlag) && !args.Enables(c.Args, electFlag) {
 			continue
 		}
 		var leases []string
 		if c.Provider != external || c.Name == leadermigration.CloudManager {
 			leases = append(leases, c.Name)
 		}
-		if flag, set := args.Last(c.Args, leaderFlag); set && flag.True() && !c.Target.NoLeaderMigration {
+		if args.Enables(c.Args, leaderFlag) && !c.Target.NoLeaderMigration {
 			leases = append(leases, c.Target.Lease())
 		}
 		e := NewElector(c.Name, c.Version, c.Args, leases...)

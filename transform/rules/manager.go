@@ -141,26 +141,21 @@ var CCMMinorSkew = OfCharts{
 
 // Renamed reports whether a manager of a version takes part in the migration by the
 // default configuration of 1.28 and later, whose controllers have other names than
-// those of the in-tree manager: services and routes run in both. last finds the last
-// argument of a name.
-func Renamed(last func(name string) (args.Arg, bool), version string) bool {
-	_, configured := last(configFlag)
-	flag, _ := last(leaderFlag)
-	return !configured && flag.True() && k8s.From(version, "v1.28")
+// those of the in-tree manager: services and routes run in both.
+func Renamed(list []args.Arg, version string) bool {
+	return !args.Has(list, configFlag) && args.Enables(list, leaderFlag) && k8s.From(version, "v1.28")
 }
 
 // minorSkew lets an image stay one minor older for as long as it migrates: the switch may move the
 // cluster, and the last stage moves the image.
 func minorSkew(c Chart, found *transform.Findings) {
 	minor := c.ImageMinor()
-	last := func(name string) (args.Arg, bool) { return args.Last(c.Args(), name) }
-	_, configured := last(configFlag)
 	minorsOlder := k8s.Minor(c.Release) - k8s.Minor(c.ImageTag())
 	var message string
 	switch {
-	case minor == "" || configured || minorsOlder == 1 && c.Migrates() && c.External:
+	case minor == "" || args.Has(c.Args(), configFlag) || minorsOlder == 1 && c.Migrates() && c.External:
 		return
-	case Renamed(last, minor):
+	case Renamed(c.Args(), minor):
 		message = "image " + minor + " has other controller names than the default configuration of leader migration, so services and routes run in both managers"
 	case minorsOlder != 0:
 		message = "image " + minor + " does not belong to Kubernetes " + semver.MajorMinor(c.Release)

@@ -4,10 +4,8 @@
 package rules
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -46,18 +44,12 @@ func (nodeRename) Answer(t transform.Target) string {
 }
 
 // Missing is how an operator completes names of which some are not known, or answers otherwise; "" where none was read.
-func (r nodeRename) Missing(t transform.Target, otherwise string) string {
+func (nodeRename) Missing(t transform.Target, otherwise string) string {
 	if list := t.HostNames.Unknown(); len(list) > 0 {
-		return "add the host names of " + r.Some(list) + " to the file of --host-names; or " + otherwise
+		return "add the host names of " + Some(list) + " to the file of --host-names; or " + otherwise
 	}
 	return ""
 }
 
-// Some shortens a list.
-func (nodeRename) Some(list []string) string {
-	const most = 3
-	if more := len(list) - most; more > 0 {
-		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	return strings.Join(list, ", ")
-}
+// Some names the first few of a list.
+func Some(list []string) string { return lists.Few(list, 3) }

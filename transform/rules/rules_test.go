@@ -68,10 +68,8 @@ func TestArgumentsOfManagersAreCheckedByTheirLastFlag(t *testing.T) {
 
 func TestAnImageOf128NeedsAConfiguration(t *testing.T) {
 	for words, want := range map[string]bool{"enable-leader-migration": true, "enable-leader-migration leader-migration-config=/a": false, "v=2": false} {
-		last := func(name string) (args.Arg, bool) {
-			return args.Last(placed(t, words), name)
-		}
-		assert.True(t, Renamed(last, "v1.28.1") == want && !Renamed(last, "v1.27.2"), words)
+		list := placed(t, words)
+		assert.True(t, Renamed(list, "v1.28.1") == want && !Renamed(list, "v1.27.2"), words)
 	}
 }
 
@@ -95,7 +93,7 @@ func TestStagesBeforeTheSwitchDoNotAnswerForIt(t *testing.T) {
 		assert.Equal(t, NodeRename.Open(c.target), c.want, c)
 	}
 	assert.Equal(t, NodeRename.Missing(transform.Target{HostNames: half}, "x")+NodeRename.Missing(transform.Target{}, "x"), "add the host names of o to the file of --host-names; or x")
-	assert.Equal(t, NodeRename.Some([]string{"a", "b", "c", "d", "e"}), "a, b, c and 2 more")
+	assert.Equal(t, Some([]string{"a", "b", "c", "d", "e"}), "a, b, c and 2 more")
 	assert.Equal(t, said(of(func(f *transform.Findings) {
 		NodeRename.At(at, "", "m", "f", f)
 		NodeRename.At(at, stages.SwitchToExternal, "m", "f", f)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -103,5 +102,5 @@ func (j *evaluation) ccmArgsUnsafe(found report) {
 // of addresses.
 func routesUnsafe(p Process) bool {
 	_, on := p.Modes[Route]
-	return on && ccm.RoutesUnsafe(func(name string) (args.Arg, bool) { return args.Last(p.args, name) })
+	return on && ccm.RoutesUnsafe(p.args)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -119,6 +120,6 @@ func (j *evaluation) ecrCredentials(found report) {
 	from := lists.Flat(j.Nodes, func(n observed.Node) []string { return n.ECRImages })
 	slices.Sort(from)
 	if from = slices.Compact(from); len(from) > 0 {
-		found("nodes", "pods use images from ECR ("+some(from)+"), and the kubelet of 1.27 has no credentials for ECR", "configure the credential provider ecr-credential-provider in the kubelets before the upgrade")
+		found("nodes", "pods use images from ECR ("+rules.Some(from)+"), and the kubelet of 1.27 has no credentials for ECR", "configure the credential provider ecr-credential-provider in the kubelets before the upgrade")
 	}
 }

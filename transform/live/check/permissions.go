@@ -122,8 +122,7 @@ func (j *evaluation) lockers() []lock {
 // user is the identity of a process: that of its kubeconfig, or of its service
 // account.
 func user(p Process) string {
-	_, configured := args.Last(p.args, "kubeconfig")
-	if p.Account != "" && !configured {
+	if p.Account != "" && !args.Has(p.args, "kubeconfig") {
 		return leadermigration.ServiceAccount(p.Space(), p.Account)
 	}
 	if p.Component == observed.CloudManager {

@@ -36,9 +36,7 @@ func Serves(namespace, component string, command []string) bool {
 		return true
 	}
 	list := args.Command(command)
-	_, file := args.Last(list, "kubeconfig")
-	_, address := args.Last(list, "master")
-	return component == observed.CloudManager && !file && !address
+	return component == observed.CloudManager && !args.Has(list, "kubeconfig") && !args.Has(list, "master")
 }
 
 // runs reports whether a command runs a program, by itself, through another one
@@ -91,8 +89,7 @@ func calls(script, program string) bool {
 // gets: a shell puts them together, or the container's variables do.
 func hidden(command []string) bool {
 	return scripted(command) || slices.ContainsFunc(telling, func(name string) bool {
-		a, set := args.Last(args.Command(command), name)
-		return set && strings.Contains(a.Value, "$(")
+		return strings.Contains(args.Value(args.Command(command), name), "$(")
 	})
 }
 
@@ -119,6 +116,5 @@ func (p *Process) unseen() bool { return p.Elects && (p.Hidden || p.elsewhere() 
 
 // ConfigFile returns where a manager has its LeaderMigrationConfiguration, or "".
 func ConfigFile(command []string) string {
-	a, _ := args.Last(args.Command(command), leadermigration.ConfigFlag)
-	return a.Value
+	return args.Value(args.Command(command), leadermigration.ConfigFlag)
 }

@@ -6,12 +6,12 @@ package check
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // inTreeVolumes requires the driver on every node: an external
@@ -22,15 +22,15 @@ func (j *evaluation) inTreeVolumes(found report) {
 		return
 	}
 	if !j.Looked(observed.Nodes) || !j.Looked(observed.CSINodes) {
-		found("storage", "EBS volumes are in-tree ("+some(uses)+"), and the dump does not show which nodes have the EBS CSI driver", "add nodes and csinodes to the dump, or check the cluster itself").Severity = transform.Note
+		found("storage", "EBS volumes are in-tree ("+rules.Some(uses)+"), and the dump does not show which nodes have the EBS CSI driver", "add nodes and csinodes to the dump, or check the cluster itself").Severity = transform.Note
 		return
 	}
 	if without := j.withoutDriver(); len(without) > 0 || len(j.Nodes) == 0 {
-		missing := "these nodes have no EBS CSI driver: " + some(without)
+		missing := "these nodes have no EBS CSI driver: " + rules.Some(without)
 		if len(without) == len(j.Nodes) {
 			missing = "no node has the EBS CSI driver"
 		}
-		found("storage", fmt.Sprintf("EBS volumes are in-tree (%s), and %s", some(uses), missing), "install the EBS CSI driver on every node before the switch; see the guide on volumes")
+		found("storage", fmt.Sprintf("EBS volumes are in-tree (%s), and %s", rules.Some(uses), missing), "install the EBS CSI driver on every node before the switch; see the guide on volumes")
 	}
 }
 
@@ -53,13 +53,4 @@ func (j *evaluation) withoutDriver() []string {
 	}
 	names := lists.Map(j.Nodes, func(n observed.Node) string { return n.Name })
 	return slices.DeleteFunc(names, func(name string) bool { return has[name] })
-}
-
-// some names the first few of a list.
-func some(list []string) string {
-	const few = 3
-	if len(list) <= few {
-		return strings.Join(list, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:few], ", "), len(list)-few)
 }

@@ -88,11 +88,7 @@ func Said(waves []Wave) string {
 const most = 9
 
 func (w Wave) said() string {
-	names := lists.Map(w.Machines[:min(most, len(w.Machines))], Machine.title)
-	text := strings.Join(names, ", ")
-	if more := len(w.Machines) - len(names); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
+	text := lists.Few(lists.Map(w.Machines, Machine.title), most)
 	switch {
 	case len(w.Machines) == 1:
 		return text

@@ -102,7 +102,4 @@ func migrates(seen *observed.Observation) bool {
 }
 
 // flagged reports whether arguments turn leader migration on.
-func flagged(list []args.Arg) bool {
-	flag, set := args.Last(list, leadermigration.Flag)
-	return set && flag.True()
-}
+func flagged(list []args.Arg) bool { return args.Enables(list, leadermigration.Flag) }

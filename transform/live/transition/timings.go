@@ -27,9 +27,8 @@ func WithTimings(p *plan.Plan, t transform.Target, seen *observed.Observation) (
 		if t.CloudLease == 0 || timings.LeaseDuration < t.CloudLease {
 			t.CloudLease = timings.LeaseDuration
 		}
-		flag, _ := args.Last(arguments, leadermigration.Flag)
 		switch {
-		case t.ShortLeases && flag.True() && leadermigration.LacksTimings(arguments):
+		case t.ShortLeases && flagged(arguments) && leadermigration.LacksTimings(arguments):
 			return t, &transform.Conflict{At: &yamledit.Error{File: "the cluster", What: stages.TimingsStay, Do: stages.WithoutShortLeases}}
 		case leadermigration.HasTimings(arguments, leadermigration.CloudTimings()):
 			t.ShortLeases = p.Target.Upgrades() || !p.Target.NoLeaderMigration // there is none past 1.26
