@@ -62,11 +62,6 @@ func (r *Reverse) Usual(at yamledit.Node, what string) {
 	}
 }
 
-// UndoOf makes the Undo of a stage from what queues it in a document.
-func UndoOf(doc *yamledit.Document, t Target, queue func(*Reverse) error) func() (*yamledit.Edit, error) {
-	return EditOf(doc, func(e *yamledit.Edit) error { return Reversed(e, t, queue) })
-}
-
 // Reversed queues an undo in an edit.
 func Reversed(e *yamledit.Edit, t Target, queue func(*Reverse) error) error {
 	r := &Reverse{Edit: e, target: t}

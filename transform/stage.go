@@ -20,10 +20,8 @@ type Stage struct {
 	// SupersededBy names the later stages that, once done, leave nothing to do
 	// here: nothing ever puts the flag back on an external manager.
 	SupersededBy []string
-	// Edit queues the stage's change; an empty edit says that nothing is left to
-	// edit. It fails where the document cannot be edited safely. A stage without
-	// Edit is made of actions alone.
-	Edit func() (*yamledit.Edit, error)
+	// Change is what it does to the document. A stage without Edit is made of actions alone.
+	Change
 	// Early reports that the stage cannot be done yet, although nothing is left
 	// to edit: what it takes away was never there. nil means never.
 	Early func() bool
@@ -40,13 +38,6 @@ type Stage struct {
 	// AfterManual names the earlier stages that have to be done before the edit, and
 	// that someone does by hand: no document shows whether they were.
 	AfterManual []string
-	// Check compares the cluster with its successor: what was promised changed,
-	// for every machine class, and nothing else. CheckBy makes one.
-	Check func(after Cluster) error
-	// Undo queues the reverse of Edit, as far as the document still shows what was
-	// there before; an empty edit means that nothing of the stage is in it. It fails
-	// with *Conflict where the document does not show it. nil means nothing to undo.
-	Undo func() (*yamledit.Edit, error)
 	// Prepare is what has to be so in the cloud before the stage.
 	Prepare Preparation
 	// Before and After are what has to happen outside of the document, before the edit
@@ -67,6 +58,30 @@ type Stage struct {
 	// Files returns what a person needs with the document, once the stage's edit
 	// is in it; what the actions of a stage without edit name. nil for none.
 	Files func() ([]File, error)
+}
+
+// Change is how a stage edits a document, proves it and undoes it.
+type Change struct {
+	// Edit queues the stage's change; an empty edit says that nothing is left to
+	// edit. It fails where the document cannot be edited safely.
+	Edit func() (*yamledit.Edit, error)
+	// Check compares the cluster with its successor: what was promised changed,
+	// for every machine class, and nothing else. CheckBy makes one.
+	Check func(after Cluster) error
+	// Undo queues the reverse of Edit, as far as the document still shows what was
+	// there before; an empty edit means that nothing of the stage is in it. It fails
+	// with *Conflict where the document does not show it. nil means nothing to undo.
+	Undo func() (*yamledit.Edit, error)
+}
+
+// ChangeOf makes a change from what queues it and its undo in a document, and from a check of a format's own type of
+// clusters. Without undo it cannot be undone.
+func ChangeOf[C Cluster](doc *yamledit.Document, t Target, edit func(*yamledit.Edit) error, check func(after C) error, undo func(*Reverse) error) Change {
+	c := Change{Edit: EditOf(doc, edit), Check: CheckBy(check)}
+	if undo != nil {
+		c.Undo = EditOf(doc, func(e *yamledit.Edit) error { return Reversed(e, t, undo) })
+	}
+	return c
 }
 
 // CheckBy makes the check of a stage from one of a format's own type of clusters.

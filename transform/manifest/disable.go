@@ -30,11 +30,9 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	return m.stages().Disable(transform.Stage{
 		Why: "Only one manager runs the cloud controllers, so the migration lease is not needed: the edit removes the flag, the configuration, its mount and its volume. " +
 			"The annotation " + markKey + " records it. The permission on the lease stays, because a rollback needs it.",
-		Edit:  transform.EditOf(m.Doc, m.disableEdit),
-		Early: func() bool { return !m.finished() && !m.on(leaderFlag) },
-		Check: transform.CheckBy(m.checkDisable),
-		Undo:  transform.UndoOf(m.Doc, m.target, m.disableUndo),
-		After: append(m.rollOut(), m.configurationGone()...),
+		Change: transform.ChangeOf(m.Doc, m.target, m.disableEdit, m.checkDisable, m.disableUndo),
+		Early:  func() bool { return !m.finished() && !m.on(leaderFlag) },
+		After:  append(m.rollOut(), m.configurationGone()...),
 
 		UndoBefore: m.configurationBack(),
 		UndoAfter:  m.rollOut(),

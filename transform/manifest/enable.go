@@ -91,9 +91,7 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 	}
 	return m.stages().Enable(transform.Stage{
 		Why:    " One control-plane node at a time: a manager that restarts gives its leadership away." + m.configurationWhy(),
-		Edit:   transform.EditOf(m.Doc, m.enableEdit),
-		Check:  transform.CheckBy(m.checkJoin),
-		Undo:   transform.UndoOf(m.Doc, m.target, m.joinUndo),
+		Change: transform.ChangeOf(m.Doc, m.target, m.enableEdit, m.checkJoin, m.joinUndo),
 		Before: m.configurationActions(),
 		After:  m.rollOut(),
 		Files:  m.configurationFiles,

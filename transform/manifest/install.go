@@ -25,9 +25,7 @@ func (m *migration) installCCM() transform.Stage {
 	return m.stages().Install(transform.Stage{
 		Why:        "A manifest without the flag is the same before and after a migration, so a complete one has an annotation." + m.configurationWhy(),
 		Prepare:    m.preparation(),
-		Edit:       transform.EditOf(m.Doc, m.installEdit),
-		Check:      transform.CheckBy(m.checkJoin),
-		Undo:       transform.UndoOf(m.Doc, m.target, m.joinUndo),
+		Change:     transform.ChangeOf(m.Doc, m.target, m.installEdit, m.checkJoin, m.joinUndo),
 		Before:     m.configurationActions(),
 		After:      m.rollOut(),
 		UndoBefore: []action.Action{m.takeDown()},

@@ -72,9 +72,7 @@ func (m *migration) registrationSwitch() transform.Stage {
 	return stages.Registered(transform.Stage{
 		Why: "kubeadm passes these arguments to the kubelet of a node that it initializes or joins: the edit affects new nodes, not existing ones. " +
 			"An external kubelet waits for a cloud-controller-manager to initialize its node, so use this file for new nodes only after the switch of the managers.",
-		Edit:       transform.EditOf(m.Doc, m.registrationEdit),
-		Check:      transform.CheckBy(m.checkRegistration),
-		Undo:       transform.UndoOf(m.Doc, m.target, m.registrationUndo),
+		Change:     transform.ChangeOf(m.Doc, m.target, m.registrationEdit, m.checkRegistration, m.registrationUndo),
 		After:      []action.Action{action.KubeletProvider(inTree, external, "at the end", "")},
 		UndoBefore: []action.Action{action.KubeletProvider(external, inTree, "first", "")},
 	}, name == inTree)

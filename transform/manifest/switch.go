@@ -33,9 +33,7 @@ func (m *migration) switchToExternal() transform.Stage {
 		Why: m.stages().SwitchWhy(false, nil) +
 			"The edit also removes its configuration, with mount and volume. Change one control-plane node at a time." + m.ipamWhy() + m.move().Why(),
 		Prepare: m.credentials(),
-		Edit:    transform.EditOf(m.Doc, m.switchEdit),
-		Check:   transform.CheckBy(m.checkSwitch),
-		Undo:    transform.UndoOf(m.Doc, m.target, m.switchUndo),
+		Change:  transform.ChangeOf(m.Doc, m.target, m.switchEdit, m.checkSwitch, m.switchUndo),
 		After:   m.switchAfter(),
 		Caution: strings.TrimSpace("Return one node at a time to the old release, each with leader migration on. " + m.move().Caution()),
 

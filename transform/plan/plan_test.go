@@ -33,21 +33,20 @@ func light(doc *yamledit.Document, lamp string, supersededBy ...string) transfor
 	return transform.Stage{
 		Name:         lamp,
 		SupersededBy: supersededBy,
-		Edit: func() (*yamledit.Edit, error) {
+		Change: transform.Change{Edit: func() (*yamledit.Edit, error) {
 			e := doc.Edit()
 			if doc.Root().Get(lamp).Value() != "on" {
 				e.Set(doc.Root().Get(lamp), "on")
 			}
 			return e, nil
-		},
-		Check: func(transform.Cluster) error { return nil },
+		}, Check: func(transform.Cluster) error { return nil }},
 	}
 }
 
 // lit returns a stage that is done.
 func lit(name string) func(*yamledit.Document) transform.Stage {
 	return func(doc *yamledit.Document) transform.Stage {
-		return transform.Stage{Name: name, Edit: func() (*yamledit.Edit, error) { return doc.Edit(), nil }}
+		return transform.Stage{Name: name, Change: transform.Change{Edit: func() (*yamledit.Edit, error) { return doc.Edit(), nil }}}
 	}
 }
 

@@ -18,10 +18,8 @@ import (
 func (m *migration) enableLeaderMigration() transform.Stage {
 	return m.stages().Enable(transform.Stage{
 		Why:       m.configWhy() + " RKE restarts it on one control plane after the other.",
-		Edit:      transform.EditOf(m.Doc, m.enableEdit),
+		Change:    transform.ChangeOf(m.Doc, m.target, m.enableEdit, m.checkEnable, m.enableUndo),
 		Skipped:   func() bool { return m.neverGranted() && !m.migrates() && (m.file == nil || !m.file.chart.Migrates()) },
-		Check:     transform.CheckBy(m.checkEnable),
-		Undo:      transform.UndoOf(m.Doc, m.target, m.enableUndo),
 		Before:    m.enableActions(),
 		After:     []action.Action{m.taken()},
 		Files:     m.enableFiles,

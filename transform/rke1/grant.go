@@ -21,10 +21,8 @@ func (m *migration) bundle() leadermigration.Bundle {
 func (m *migration) grantMigrationLease() transform.Stage {
 	name, kinds := m.target.Lease(), "role,rolebinding"
 	return m.stages().Grant(transform.Stage{
-		Edit:    transform.EditOf(m.Doc, m.grantEdit),
+		Change:  transform.ChangeOf(m.Doc, m.target, m.grantEdit, m.checkGrant, m.bundle().Revoke),
 		Skipped: m.neverGranted,
-		Check:   transform.CheckBy(m.checkGrant),
-		Undo:    transform.UndoOf(m.Doc, m.target, m.bundle().Revoke),
 		After:   []action.Action{m.taken()},
 		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until you delete them; at that point no manager may have the flag.",
 		UndoAfter: []action.Action{

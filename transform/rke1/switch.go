@@ -24,9 +24,7 @@ func (m *migration) switchToExternal() transform.Stage {
 		Why: m.switchWhy() +
 			"A block awsCloudProvider would turn the provider back to aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
 		Prepare: m.credentials(),
-		Edit:    transform.EditOf(m.Doc, m.switchEdit),
-		Check:   transform.CheckBy(m.checkSwitch),
-		Undo:    transform.UndoOf(m.Doc, m.target, m.switchUndo),
+		Change:  transform.ChangeOf(m.Doc, m.target, m.switchEdit, m.checkSwitch, m.switchUndo),
 		After:   []action.Action{m.taken()},
 		Caution: m.move().Caution(),
 

@@ -57,8 +57,7 @@ func (m *migration) upgradeKubernetes() transform.Stage {
 	return m.stages().Upgrade(transform.Stage{
 		Why:     "RKE upgrades one control plane after another, then the workers.",
 		Prepare: m.credentials(),
-		Edit:    transform.EditOf(m.Doc, m.upgradeEdit),
-		Check:   transform.CheckBy(m.checkUpgrade),
+		Change:  transform.ChangeOf(m.Doc, m.target, m.upgradeEdit, m.checkUpgrade, nil),
 		After:   []action.Action{m.taken()},
 	})
 }

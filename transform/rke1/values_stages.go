@@ -25,9 +25,7 @@ func (m *migration) installByValues() transform.Stage {
 		Why: "The edit adds to the values file what the migration requires and keeps everything else; helm then installs the chart, or upgrades its release, with that file. " +
 			"The chart is pinned, and the image has the minor version of the cluster.",
 		Prepare:    aws.ManagerNeeds(m.cloudConfig()),
-		Edit:       transform.EditOf(m.file.doc, m.completeValues),
-		Check:      transform.CheckBy(m.checkCompleted),
-		Undo:       transform.UndoOf(m.file.doc, m.target, m.uncompleteValues),
+		Change:     transform.ChangeOf(m.file.doc, m.target, m.completeValues, m.checkCompleted, m.uncompleteValues),
 		Before:     append(m.cloudConfigActions(), m.configActions()...),
 		After:      []action.Action{m.helmWithValues("install the chart with the values file"), stages.FirstRollout("")},
 		UndoBefore: m.uninstalled(),
@@ -86,12 +84,10 @@ func (m *migration) uncompleteValues(e *transform.Reverse) error {
 // disableByValues takes the chart out of the migration.
 func (m *migration) disableByValues() transform.Stage {
 	s := transform.Stage{
-		Why:   m.stages().DisableWhy(),
-		Edit:  transform.EditOf(m.file.doc, m.leaveMigration),
-		Early: func() bool { return !m.isExternal() },
-		Check: transform.CheckBy(m.checkLeft),
-		Undo:  transform.UndoOf(m.file.doc, m.target, m.rejoinMigration),
-		After: []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
+		Why:    m.stages().DisableWhy(),
+		Change: transform.ChangeOf(m.file.doc, m.target, m.leaveMigration, m.checkLeft, m.rejoinMigration),
+		Early:  func() bool { return !m.isExternal() },
+		After:  []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
 	}
 	s.After = append(s.After, m.dropConfig()...)
 	s.UndoAfter = append(m.configActions(), m.helmWithValues("roll the release back to the values of the migration"), stages.Rollout("wait for the new pods"))
@@ -144,9 +140,8 @@ func (m *migration) writtenByUs(o ccm.Options) bool {
 // upgradeByValues moves the image of the chart to the cluster's minor.
 func (m *migration) upgradeByValues() transform.Stage {
 	return m.stages().UpgradedCCM(transform.Stage{
-		Edit:  transform.EditOf(m.file.doc, m.raiseImage),
-		Check: transform.CheckBy(m.checkImage),
-		After: []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
+		Change: transform.ChangeOf(m.file.doc, m.target, m.raiseImage, m.checkImage, nil),
+		After:  []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
 	})
 }
 

@@ -16,11 +16,9 @@ import (
 func (m *migration) disableLeaderMigration() transform.Stage {
 	s := transform.Stage{
 		Why:       m.disableWhy(),
-		Edit:      transform.EditOf(m.Doc, m.disableEdit),
+		Change:    transform.ChangeOf(m.Doc, m.target, m.disableEdit, m.checkDisable, m.disableUndo),
 		Early:     func() bool { return !m.isExternal() || m.lacksManager() },
 		NotInFile: m.lacksManager,
-		Check:     transform.CheckBy(m.checkDisable),
-		Undo:      transform.UndoOf(m.Doc, m.target, m.disableUndo),
 	}
 	if m.lacksManager() {
 		return s

@@ -29,10 +29,8 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 		Why:       m.configWhy() + m.restarts(),
 		Before:    m.enableActions(),
 		Files:     m.enableFiles,
-		Edit:      transform.EditOf(m.Doc, m.enableEdit),
+		Change:    transform.ChangeOf(m.Doc, m.target, m.enableEdit, m.checkEnable, m.enableUndo),
 		Skipped:   func() bool { return m.neverGranted() && !m.showsLeaderMigration() },
-		Check:     transform.CheckBy(m.checkEnable),
-		Undo:      transform.UndoOf(m.Doc, m.target, m.enableUndo),
 		Verify:    []action.Action{m.settled()},
 		UndoAfter: []action.Action{m.settled()},
 	})

@@ -22,10 +22,8 @@ func (m *migration) bundle() leadermigration.Bundle {
 // additionalManifest.
 func (m *migration) grantMigrationLease() transform.Stage {
 	return m.stages().Grant(transform.Stage{
-		Edit:      transform.EditOf(m.Doc, m.grantEdit),
+		Change:    transform.ChangeOf(m.Doc, m.target, m.grantEdit, m.checkGrant, m.bundle().Revoke),
 		Skipped:   m.neverGranted,
-		Check:     transform.CheckBy(m.checkGrant),
-		Undo:      transform.UndoOf(m.Doc, m.target, m.bundle().Revoke),
 		UndoAfter: []action.Action{action.AllGone(leadermigration.Namespace, "role,rolebinding", m.target.Lease())},
 	})
 }

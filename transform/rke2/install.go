@@ -26,9 +26,7 @@ import (
 // one that is there to take part in the migration.
 func (m *migration) installCCM() transform.Stage {
 	s := transform.Stage{
-		Edit:      transform.EditOf(m.Doc, m.installEdit),
-		Check:     transform.CheckBy(m.checkInstall),
-		Undo:      transform.UndoOf(m.Doc, m.target, m.installUndo),
+		Change:    transform.ChangeOf(m.Doc, m.target, m.installEdit, m.checkInstall, m.installUndo),
 		Files:     m.installFiles,
 		NotInFile: m.lacksManager,
 	}

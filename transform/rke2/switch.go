@@ -24,9 +24,7 @@ func (m *migration) switchToExternal() transform.Stage {
 		Why: m.switchWhy() +
 			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.removedWhy() + m.move().Why(),
 		Prepare:   m.credentials(),
-		Edit:      transform.EditOf(m.Doc, m.switchEdit),
-		Check:     transform.CheckBy(m.checkSwitch),
-		Undo:      transform.UndoOf(m.Doc, m.target, m.switchUndo),
+		Change:    transform.ChangeOf(m.Doc, m.target, m.switchEdit, m.checkSwitch, m.switchUndo),
 		After:     []action.Action{m.settled()},
 		Caution:   m.move().Caution(),
 		UndoAfter: []action.Action{m.settled()},

@@ -64,8 +64,7 @@ func (m *migration) upgradeKubernetes() transform.Stage {
 	return m.stages().Upgrade(transform.Stage{
 		Why:     strings.TrimSpace("Rancher upgrades one control plane after another, then the workers." + m.removedWhy()),
 		Prepare: m.credentials(),
-		Edit:    transform.EditOf(m.Doc, m.upgradeEdit),
-		Check:   transform.CheckBy(m.checkUpgrade),
+		Change:  transform.ChangeOf(m.Doc, m.target, m.upgradeEdit, m.checkUpgrade, nil),
 		After:   []action.Action{m.settled()},
 	})
 }
@@ -105,7 +104,7 @@ func (m *migration) upgradeCCM() transform.Stage {
 	if _, own := m.workload(); own || m.lacksManager() {
 		return m.stages().UpgradeElsewhere(ccm.DefaultTag(Name, m.minor()), s)
 	}
-	s.Edit, s.Check = transform.EditOf(m.Doc, m.imageEdit), transform.CheckBy(m.checkImage)
+	s.Change = transform.ChangeOf(m.Doc, m.target, m.imageEdit, m.checkImage, nil)
 	s.After = []action.Action{stages.Rollout("after the edit, wait for the new pods")}
 	return m.stages().UpgradedCCM(s)
 }

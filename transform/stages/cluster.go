@@ -29,12 +29,14 @@ type Set struct {
 func (c Cluster) InOrder(set Set) []transform.Stage {
 	planned := order(c.Target)
 	list := make([]transform.Stage, len(planned))
+	of := map[string]func() transform.Stage{
+		GrantMigrationLease: set.Grant, EnableLeaderMigration: set.Enable, InstallCCM: set.Install,
+		CordonControlPlane: set.Cordon, SwitchToExternal: set.Switch, UncordonControlPlane: set.Uncordon, DisableLeaderMigration: set.Disable,
+		SetProviderIDs: setProviderIDs, VerifyProviderIDs: c.verify,
+		UpgradeKubernetes: set.UpgradeKubernetes, UpgradeCCM: set.UpgradeCCM,
+	}
 	for i, s := range planned {
-		of := c.verify
-		if s.of != nil {
-			of = s.of(set)
-		}
-		list[i] = of()
+		list[i] = of[s.Name]()
 		list[i].Name, list[i].Gap = s.Name, c.gap(s)
 		list[i].Uncounted = list[i].Uncounted || s.ChecksAlone || s.conditional || Around(s.Name)
 	}

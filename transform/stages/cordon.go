@@ -22,7 +22,6 @@ var cordonNodes = Stage{
 	Leader: eitherRuns,
 
 	long: true,
-	of:   func(s Set) func() transform.Stage { return s.Cordon },
 	past: func(s Observed) bool { return s.Switched },
 	after: func(t transform.Target) Check {
 		c := installManager.after(t)

@@ -18,7 +18,6 @@ var disableMigration = Stage{
 	Leader: atTheEnd,
 
 	long:     true,
-	of:       func(s Set) func() transform.Stage { return s.Disable },
 	gap:      "17 to 21 seconds",
 	shortGap: "8 to 11 seconds",
 	waits:    Cluster.cloud,

@@ -19,7 +19,6 @@ var enableMigration = Stage{
 	Machines: Machines{Arguments: []string{"kube-controller-manager-arg"}, Flags: append([]string{"enable-leader-migration", "leader-migration-config"}, args.Names(leadermigration.KubeTimings())...)},
 
 	long:      true,
-	of:        func(s Set) func() transform.Stage { return s.Enable },
 	gap:       enableGap,
 	waits:     Cluster.kube,
 	takeovers: 2,

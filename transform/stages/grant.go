@@ -17,7 +17,6 @@ var grantLease = Stage{
 	Leader: "kube-controller-manager runs the cloud controllers, and has permission on the migration lease",
 
 	long:  true,
-	of:    func(s Set) func() transform.Stage { return s.Grant },
 	shown: func(m Managers) bool { return m.Granted },
 	after: func(transform.Target) Check {
 		return Check{Stage: GrantMigrationLease, AtLeast: GrantMigrationLease, Granted: true}

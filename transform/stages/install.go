@@ -22,7 +22,6 @@ var installManager = Stage{
 	Leader: eitherRuns,
 	With:   SwitchToExternal,
 
-	of:           func(s Set) func() transform.Stage { return s.Install },
 	undoGap:      "Expect a gap of about 22 seconds" + untilKube,
 	shortUndoGap: "Expect a gap of 15 to 20 seconds" + untilKube,
 	shown:        func(m Managers) bool { return m.Cloud && m.Flag },

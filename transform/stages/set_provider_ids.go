@@ -19,7 +19,6 @@ var identifyNodes = Stage{
 	Leader: atTheEnd,
 
 	late: true, conditional: true,
-	of:   func(Set) func() transform.Stage { return setProviderIDs },
 	past: func(s Observed) bool { return s.Identified },
 	undo: func(Observed) bool { return false },
 	after: func(t transform.Target) Check {

@@ -36,8 +36,6 @@ type Stage struct {
 	late bool
 	// upgrades means that it is there only in the plan of an upgrade.
 	upgrades bool
-	// of returns what a format makes of it; nil where all formats have the same.
-	of func(Set) func() transform.Stage
 	// gap is for how long no one runs the cloud controllers while it rolls out with the default timings of leases, shortGap
 	// with short leases, where that was measured; waits are the timings of the candidate that decide, and takeovers is how
 	// often the lease may be acquired.

@@ -29,7 +29,6 @@ var switchProvider = Stage{
 	},
 	Snapshot: true,
 
-	of:       func(s Set) func() transform.Stage { return s.Switch },
 	gap:      "16 to 20 seconds",
 	shortGap: "8 to 11 seconds",
 	waits:    Cluster.switches,

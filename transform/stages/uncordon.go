@@ -16,7 +16,6 @@ var uncordonNodes = Stage{
 	Leader: switchProvider.Leader,
 
 	long: true,
-	of:   func(s Set) func() transform.Stage { return s.Uncordon },
 	past: func(s Observed) bool { return !s.Marked },
 	after: func(t transform.Target) Check {
 		c := switchProvider.after(t)

@@ -32,7 +32,6 @@ var upgradeKubernetes = Stage{
 	Snapshot: true,
 
 	upgrades: true,
-	of:       func(s Set) func() transform.Stage { return s.UpgradeKubernetes },
 	undo:     func(Observed) bool { return false },
 	after:    func(transform.Target) Check { return upgraded(UpgradeKubernetes) },
 }
@@ -43,7 +42,6 @@ var upgradeManager = Stage{
 	Leader: atTheEnd,
 
 	upgrades: true,
-	of:       func(s Set) func() transform.Stage { return s.UpgradeCCM },
 	past:     func(s Observed) bool { return s.Helm && s.Finished },
 	undo:     func(Observed) bool { return false },
 	after:    func(transform.Target) Check { return upgraded(UpgradeCCM) },
