@@ -8,15 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 func covers(text []byte, spans []span) []yamledit.Splice {
-	splices := make([]yamledit.Splice, len(spans))
-	for i, s := range spans {
-		splices[i] = cover(text, s.start, s.end)
-	}
-	return splices
+	return lists.Map(spans, func(s span) yamledit.Splice { return cover(text, s.start, s.end) })
 }
 
 // applied hides what the splices cover.

@@ -4,6 +4,7 @@
 package redact
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 	"sync"
@@ -23,49 +24,25 @@ const (
 	reference
 )
 
-// table has the names of secrets and of what only refers to one, in lower case without what joins their words. The first
-// row with a match decides.
-var table = []struct {
+//go:embed names.txt
+var nameList string
+
+// namingRow has names that say the same.
+type namingRow struct {
 	matches func(n name, entry string) bool
 	naming  naming
 	entries []string
-}{
-	{whole, secret, []string{"auth"}},
-	{whole, ordinary, []string{"", "key", "keys"}},
-	{atEnd, secret, []string{"kubeconfig", "dockerconfig", "dockerauthconfig"}}, // as a reference does
-	{anywhere, secret, []string{
-		"databaseur", "dbur", "dbconnectionur", "redisur", "mongour", "mongodbur", "postgresur", "postgresqlur", "pgur", "mysqlur", "mariadbur", "mssqlur",
-		"amqpur", "rabbitmqur", "jdbcur", "brokerur", "connectionur", "smtpur", "webhookur", "hookur", "sasur", "signedur",
-		"slackwebhook", "discordwebhook", "teamswebhook", "chatwebhook", "slackur", "discordur", "teamsur",
-	}}, // their URLs have the secret in them
-	{atEnd, reference, []string{
-		"name", "names", "namespace", "namespaces", "ref", "refs", "file", "files", "filename", "path", "paths", "dir", "directory", "type", "types", "kind", "class",
-		"ttl", "version", "versions", "url", "urls", "uri", "mode", "policy", "policies", "expiry", "expiration", "expires", "timeout", "length", "size", "count",
-		"limit", "enabled", "disabled", "required", "optional", "interval", "period", "duration", "seconds", "minutes", "hours", "days",
-		"algorithm", "format", "provider", "providers", "issuer", "issuers", "audience", "audiences", "selector", "label", "labels", "annotations", "mount", "mounts",
-		"volume", "volumes", "store", "syncs", "rotation", "strategy", "scope", "scopes", "endpoint", "endpoints", "server", "host", "port", "region", "bucket",
-		"prefix", "suffix", "header", "headers", "env", "var", "field", "property", "template", "review", "reviews", "reviewer", "usage", "webhook",
-		"hint", "reminder", "strength", "rule", "rules", "manager", "controller", "driver", "plugin", "image", "repository", "arn", "config", "configuration",
-		"options", "settings", "spec", "status", "algorithms", "renewal", "checksum", "digest", "valuessecrets", "pullsecrets", "tokenizer",
-	}},
-	{aWord, ordinary, []string{"existing"}},
-	{atEnd, ordinary, []string{
-		"bypass", "compass", "encompass", "reseed", "monkey", "donkey", "turkey", "hockey", "hotkey", "pub",
-		"topologykey", "labelkey", "annotationkey", "taintkey", "partitionkey", "cachekey", "publickey", "primarykey", "foreignkey", "sortkey", "rangekey", "hashkey",
-		"orderingkey", "messagekey", "groupkey", "mapkey", "indexkey", "configkey", "valuekey", "parameterkey", "lookupkey", "kmskey", "publickeys", "labelkeys",
-	}},
-	{atEnd, secret, []string{"pass", "key", "keys", "seed", "seeds", "phrase", "salt", "dsn", "pw"}},
-	{anywhere, secret, []string{
-		"password", "passwd", "passphrase", "passcode", "pwd", "pswd", "secret", "token", "credential", "bearer", "mnemonic", "keymaterial", "keypem", "keydata", "keybase64",
-		"accesskey", "privatekey", "privkey", "apikey", "sshkey", "tlskey", "encryptionkey", "signingkey", "idrsa", "iddsa", "idecdsa", "ided25519",
-		"connectionstring", "connstring", "connstr", "kubeconfig", "dockerconfigjson", "dockerconfig", "dockercfg", "dockerauth",
-		"basicauth", "registryauth", "proxyauth", "snmpcommunity", "htpasswd", "keytab", "pgpass", "netrc", "sshcert", "trustid", "userpass", "authorization", "stringdata", "userdata", "customdata", "cloudinit",
-		// in other languages
-		"passwort", "kennwort", "geheim", "motdepasse", "contraseña", "contrasena", "senha", "segredo", "wachtwoord", "hasło", "haslo", "heslo",
-		"jelszó", "jelszo", "lösenord", "losenord", "adgangskode", "salasana", "parola", "şifre", "sifre", "пароль", "密码", "密碼", "パスワード", "비밀번호",
-	}},
-	{aWord, secret, []string{"pass", "pw", "psw", "psk", "cred", "creds", "jwt", "hmac", "pat", "otp", "totp", "cookie", "cookies", "sas", "clave", "jeton"}},
 }
+
+// namingTable has the rows of names.txt, of which the first one with a match decides.
+var namingTable = func() (table []namingRow) {
+	where := map[string]func(n name, entry string) bool{"whole": whole, "atEnd": atEnd, "anywhere": anywhere, "aWord": aWord}
+	says := map[string]naming{"secret": secret, "ordinary": ordinary, "reference": reference}
+	for words := range rows(nameList) {
+		table = append(table, namingRow{where[words[0]], says[words[1]], words[2:]})
+	}
+	return table
+}()
 
 // kubeconfigFlag names a file, and each other kubeconfig is one.
 const kubeconfigFlag = "--kubeconfig"
@@ -115,8 +92,10 @@ func nameTells(key string) naming {
 		return reference
 	}
 	n := name{flat: flatten(key), words: lists.Map(wordsOf(key), unnumbered)}
-	n.bare = unnumbered(n.flat)
-	for _, row := range table {
+	if n.bare = unnumbered(n.flat); n.bare == "" {
+		return ordinary
+	}
+	for _, row := range namingTable {
 		for _, entry := range row.entries {
 			if row.matches(n, entry) {
 				return row.naming

@@ -102,3 +102,21 @@ func TestTheDataOfASecretIsHiddenWhateverItsName(t *testing.T) {
 		}
 	}
 }
+
+func TestTheTablesHaveNoOtherWords(t *testing.T) {
+	for words := range rows(prefixList) {
+		_, err := strconv.Atoi(words[len(words)-1])
+		assert.True(t, len(words) == 3 && err == nil, words)
+	}
+	for _, list := range byFirst {
+		for _, p := range list {
+			assert.True(t, p.of != nil, p.text)
+		}
+	}
+	for words := range rows(nameList) {
+		assert.True(t, len(words) > 2 && slices.Contains([]string{"secret", "ordinary", "reference"}, words[1]), words)
+	}
+	for _, row := range namingTable {
+		assert.True(t, row.matches != nil, row.entries)
+	}
+}
