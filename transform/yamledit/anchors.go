@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Aliases and merge keys are read through: a node's value is what its alias names,
@@ -82,11 +84,7 @@ func sources(v *yaml.Node) []*yaml.Node {
 	if v = resolved(v); v.Kind != yaml.SequenceNode {
 		return []*yaml.Node{v}
 	}
-	list := make([]*yaml.Node, len(v.Content))
-	for i, c := range v.Content {
-		list[i] = resolved(c)
-	}
-	return list
+	return lists.Map(v.Content, resolved)
 }
 
 // checkMerges refuses merge keys that name no mapping, as readers do, and keys in
@@ -119,25 +117,6 @@ func (d *Document) checkMerge(m, key *yaml.Node) error {
 		}
 	}
 	return nil
-}
-
-// levels counts how deep a tree is, aliases read through; seen holds the anchored
-// nodes that were counted.
-func levels(n *yaml.Node, seen map[*yaml.Node]int) int {
-	if n.Kind == yaml.AliasNode {
-		if _, known := seen[n.Alias]; !known {
-			seen[n.Alias] = levels(n.Alias, seen)
-		}
-		return seen[n.Alias]
-	}
-	deepest := 0
-	for _, c := range n.Content {
-		deepest = max(deepest, levels(c, seen))
-	}
-	if len(n.Content) > 0 {
-		deepest++
-	}
-	return deepest
 }
 
 // findAliases returns the aliases of every anchored node.
@@ -181,10 +160,7 @@ func (n Node) sharedAbove(inside bool) error {
 
 // sharedError names all who share a value.
 func (n Node) sharedError(anchored *yaml.Node) error {
-	var places []string
-	for _, a := range n.doc.aliases()[anchored] {
-		places = append(places, fmt.Sprintf("%s:%d", n.doc.File(), n.doc.fileLine(a)))
-	}
+	places := lists.Map(n.doc.aliases()[anchored], func(a *yaml.Node) string { return fmt.Sprintf("%s:%d", n.doc.File(), n.doc.fileLine(a)) })
 	if len(places) == 0 {
 		return n.Errorf("this is from a merge key (<<)", "write the value as an entry of the mapping")
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // comment is a comment of a document, or of the YAML in one of its strings. The
@@ -143,11 +145,7 @@ func (n Node) Comments() []int {
 	all := n.doc.comments()
 	start, end := n.extent()
 	own := slices.Concat(n.doc.above(start), within(all, start, end), n.doc.commentsAfter(end))
-	lines := make([]int, len(own))
-	for i, c := range own {
-		lines[i] = n.doc.commentLine(c)
-	}
-	return lines
+	return lists.Map(own, n.doc.commentLine)
 }
 
 // Comment returns the comment on a line of the file, from its #; "" where there is none.

@@ -56,62 +56,20 @@ func Parse(c Chunk) (*Document, error) {
 	if err := d.checkNesting(); err != nil {
 		return nil, err
 	}
-	if n := oddKey(root); n != nil {
-		return nil, d.errorAt(n, "a key is an alias or has a tag, which hides it from readers", "write the key as text")
+	if err := d.checkKeys(); err != nil {
+		return nil, err
 	}
-	if n := duplicateKey(root); n != nil {
-		return nil, d.errorAt(n, fmt.Sprintf("the key %q is duplicated in one mapping", clip(n.Value)), "remove one of the two; YAML parsers disagree on which one takes effect")
-	}
-	if expanded(root, map[*yaml.Node]int{}) > mostNodes {
-		return nil, d.errorAt(root, "its aliases (*) multiply to more values than any cluster has", "copy the values to where they are used")
+	if err := d.checkAliases(); err != nil {
+		return nil, err
 	}
 	if root != nil && bytes.Contains(c.Bytes, []byte(mergeText)) {
 		if err := d.checkMerges(); err != nil {
 			return nil, err
 		}
 	}
-	if err := d.checkLevels(); err != nil {
-		return nil, err
-	}
 	d.takeItem()
 	d.parsed(len(c.Bytes))
 	return d, nil
-}
-
-// mostNodes bounds how many values aliases may bring into a document; no cluster
-// comes near it.
-const mostNodes = 1 << 16
-
-// expanded counts the nodes of the aliases of a tree, each as often as a
-// reader meets it; seen holds the counts of anchored nodes.
-func expanded(n *yaml.Node, seen map[*yaml.Node]int) int {
-	if n == nil {
-		return 0
-	}
-	if n.Kind == yaml.AliasNode {
-		if _, known := seen[n.Alias]; !known {
-			seen[n.Alias] = mostNodes + 1 // until it is counted: an anchor that holds itself
-			seen[n.Alias] = size(n.Alias, seen)
-		}
-		return seen[n.Alias]
-	}
-	sum := 0
-	for _, c := range n.Content {
-		sum = min(sum+expanded(c, seen), mostNodes+1)
-	}
-	return sum
-}
-
-// size counts a node and all below it, aliases expanded.
-func size(n *yaml.Node, seen map[*yaml.Node]int) int {
-	if n.Kind == yaml.AliasNode {
-		return expanded(n, seen)
-	}
-	sum := 1
-	for _, c := range n.Content {
-		sum = min(sum+size(c, seen), mostNodes+1)
-	}
-	return sum
 }
 
 // ParseString parses text that holds one document, for callers without a file. Many ask
@@ -246,34 +204,25 @@ func unnumbered(text []byte, what string) int {
 	return -1
 }
 
-// oddKey returns a key that is not what its text shows, or nil.
-func oddKey(n *yaml.Node) *yaml.Node {
-	if n == nil {
-		return nil
-	}
-	for i, c := range n.Content {
-		if n.Kind == yaml.MappingNode && i%2 == 0 && (c.Kind == yaml.AliasNode || c.Style&yaml.TaggedStyle != 0) {
-			return c
+// checkKeys refuses keys that are not what their text shows, and equal keys of one mapping.
+func (d *Document) checkKeys() error {
+	for n := range tree(d.root) {
+		if n.Kind != yaml.MappingNode {
+			continue
 		}
-		if odd := oddKey(c); odd != nil {
-			return odd
-		}
-	}
-	return nil
-}
-
-// duplicateKey returns the second of two equal keys of one mapping, or nil.
-func duplicateKey(root *yaml.Node) *yaml.Node {
-	for n := range tree(root) {
-		if n.Kind == yaml.MappingNode {
-			if k := duplicateIn(n); k != nil {
-				return k
+		for i := 0; i < len(n.Content); i += 2 {
+			if k := n.Content[i]; k.Kind == yaml.AliasNode || k.Style&yaml.TaggedStyle != 0 {
+				return d.errorAt(k, "a key is an alias or has a tag, which hides it from readers", "write the key as text")
 			}
 		}
+		if k := duplicateIn(n); k != nil {
+			return d.errorAt(k, fmt.Sprintf("the key %q is duplicated in one mapping", clip(k.Value)), "remove one of the two; YAML parsers disagree on which one takes effect")
+		}
 	}
 	return nil
 }
 
+// duplicateIn returns the second of two equal keys of a mapping, or nil.
 func duplicateIn(m *yaml.Node) *yaml.Node {
 	const few = 12
 	if len(m.Content) <= 2*few { // no allocation for the usual small mapping

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Embedded is a YAML stream that a string of a document holds: the
@@ -147,7 +149,7 @@ func (n Node) Outer(inner []Splice) ([]Splice, error) {
 	case y.Style&yaml.LiteralStyle != 0:
 		move = literal{indexLines([]byte(y.Value)), n.doc.lines(), n.doc.block(y)}.splice
 	case y.Style&yaml.DoubleQuotedStyle != 0:
-		offsets, ok := n.doc.quotedOffsets(y)
+		offsets, ok := n.doc.quotedOffsets(y, unescape)
 		if !ok {
 			return nil, n.Errorf("a quoted string of several lines contains YAML", n.asLiteral())
 		}
@@ -155,7 +157,7 @@ func (n Node) Outer(inner []Splice) ([]Splice, error) {
 	case y.Style&yaml.FoldedStyle != 0:
 		return nil, n.Errorf("a folded scalar (>) contains YAML; folding hides its line breaks", n.asLiteral())
 	case y.Style&yaml.SingleQuotedStyle != 0:
-		offsets, ok := n.doc.singleOffsets(y)
+		offsets, ok := n.doc.quotedOffsets(y, undouble)
 		if !ok {
 			return nil, n.Errorf("a single-quoted string of several lines contains YAML", n.asLiteral())
 		}
@@ -168,34 +170,12 @@ func (n Node) Outer(inner []Splice) ([]Splice, error) {
 	default:
 		return nil, n.Errorf("an unquoted string contains YAML", n.asLiteral())
 	}
-	out := make([]Splice, len(inner))
-	for i, sp := range inner {
-		out[i] = move(sp)
-	}
-	return out, nil
+	return lists.Map(inner, move), nil
 }
 
 // asLiteral is the advice for strings whose bytes are not those of their value.
 func (n Node) asLiteral() string {
 	return "write it as a literal block (|): " + n.Key() + ": | and the lines of the text below, indented"
-}
-
-// singleOffsets maps offsets of the value of a single-quoted scalar on one line to
-// the document.
-func (d *Document) singleOffsets(n *yaml.Node) ([]int, bool) {
-	src, i, end := d.Bytes(), d.contentStart(n)+1, d.end(n)-1
-	offsets := make([]int, 0, len(n.Value)+1)
-	for i < end {
-		if breakLen(src[i:]) > 0 {
-			return nil, false
-		}
-		offsets = append(offsets, i)
-		if src[i] == '\'' {
-			i++ // it is doubled
-		}
-		i++
-	}
-	return append(offsets, end), len(offsets) == len(n.Value)
 }
 
 // literal maps splices of a literal scalar's value to the document: the value's
@@ -236,14 +216,13 @@ func (l literal) place(off int) int {
 	return at
 }
 
-// quotedOffsets maps offsets of the value of a double-quoted scalar on one line
-// to the document.
-func (d *Document) quotedOffsets(n *yaml.Node) ([]int, bool) {
+// quotedOffsets maps offsets of the value of a quoted scalar on one line to the document.
+func (d *Document) quotedOffsets(n *yaml.Node, decode func([]byte) (r rune, size int, ok bool)) ([]int, bool) {
 	src, i, end := d.Bytes(), d.contentStart(n)+1, d.end(n)-1
 	offsets := make([]int, 0, len(n.Value)+1)
 	var decoded strings.Builder
 	for i < end {
-		r, size, ok := unescape(src[i:end])
+		r, size, ok := decode(src[i:end])
 		if !ok {
 			return nil, false
 		}
@@ -254,6 +233,15 @@ func (d *Document) quotedOffsets(n *yaml.Node) ([]int, bool) {
 		i += size
 	}
 	return append(offsets, end), decoded.String() == n.Value
+}
+
+// undouble decodes the first character of a single-quoted text.
+func undouble(b []byte) (r rune, size int, ok bool) {
+	if b[0] == '\'' {
+		return '\'', 2, true
+	}
+	r, size = utf8.DecodeRune(b)
+	return r, size, breakLen(b) == 0
 }
 
 // escapes are the one-letter escapes of a double-quoted scalar.

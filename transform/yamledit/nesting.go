@@ -55,12 +55,49 @@ func (d *Document) checkNesting() error {
 	return nil
 }
 
-// checkLevels refuses aliases that make a tree too deep.
-func (d *Document) checkLevels() error {
-	if d.root != nil && len(d.aliases()) > 0 && levels(d.root, map[*yaml.Node]int{}) > MaxNesting {
+// mostNodes bounds how many values aliases may bring into a document; no cluster
+// comes near it.
+const mostNodes = 1 << 16
+
+// checkAliases refuses aliases that multiply, or that make a tree too deep.
+func (d *Document) checkAliases() error {
+	if len(d.aliases()) == 0 {
+		return nil
+	}
+	own := 0
+	for n := range tree(d.root) {
+		if n.Kind != yaml.AliasNode {
+			own++
+		}
+	}
+	switch all := measure(d.root, map[*yaml.Node]measured{}); {
+	case all.nodes-own > mostNodes:
+		return d.errorAt(d.root, "its aliases (*) multiply to more values than any cluster has", "copy the values to where they are used")
+	case all.levels > MaxNesting:
 		return d.errorAt(d.root, fmt.Sprintf("its aliases (*) nest more than %d mappings and lists", MaxNesting), deepAdvice).because(ErrTooDeep)
 	}
 	return nil
+}
+
+// measured is how many nodes a reader meets in a tree, aliases read through, and how deep they are.
+type measured struct{ nodes, levels int }
+
+// measure counts each anchored node once, which seen holds: aliases can multiply without end.
+func measure(n *yaml.Node, seen map[*yaml.Node]measured) measured {
+	const endless = 1 << 30
+	if n.Kind == yaml.AliasNode {
+		if _, known := seen[n.Alias]; !known {
+			seen[n.Alias] = measured{nodes: endless} // until it is counted: an anchor that holds itself
+			seen[n.Alias] = measure(n.Alias, seen)
+		}
+		return seen[n.Alias]
+	}
+	all := measured{nodes: 1, levels: min(len(n.Content), 1)}
+	for _, c := range n.Content {
+		in := measure(c, seen)
+		all.nodes, all.levels = min(all.nodes+in.nodes, endless), max(all.levels, 1+in.levels)
+	}
+	return all
 }
 
 // checkEmbedding refuses to read a string that is inside of too many others.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Node is a place in a Document: a node and the path to it. The zero Node, and
@@ -132,11 +134,7 @@ func (n Node) merged() []Node {
 func (n Node) members() []Node {
 	list := n.doc.index(n.y).pairs
 	n.doc.Visit(len(list))
-	ns := make([]Node, len(list))
-	for i, p := range list {
-		ns[i] = n.member(p)
-	}
-	return ns
+	return lists.Map(list, n.member)
 }
 
 // Len returns the number of entries or items.
@@ -162,12 +160,7 @@ func (n Node) Entries() []Entry {
 		return nil
 	}
 	if mergeKey(n.y) != nil {
-		ns := n.members()
-		es := make([]Entry, len(ns))
-		for i, c := range ns {
-			es[i] = Entry{Key: c.key.Value, Value: c}
-		}
-		return es
+		return lists.Map(n.members(), func(c Node) Entry { return Entry{Key: c.key.Value, Value: c} })
 	}
 	es := make([]Entry, n.written())
 	n.doc.Visit(len(es))

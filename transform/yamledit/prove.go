@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // prove requires that the tree of after is the original tree plus the promised
@@ -37,7 +39,7 @@ func (e *Edit) same(b, a *yaml.Node) error {
 	case a.Anchor != b.Anchor:
 		return fmt.Errorf("line %d: an anchor changed", a.Line)
 	case c.adopted != nil:
-		return e.sameMembers(adoptedMembers(c.adopted), a)
+		return e.sameMembers(lists.Map(c.adopted, func(n Node) expected { return expected{key: n.key, node: n.at} }), a)
 	}
 	if b.Kind != a.Kind {
 		return fmt.Errorf("line %d: the kind of a collection changed", a.Line)
@@ -89,14 +91,6 @@ type expected struct {
 	key   *yaml.Node // of an old entry
 	node  *yaml.Node // an old value, or nil
 	fresh *insert
-}
-
-func adoptedMembers(entries []Node) []expected {
-	out := make([]expected, len(entries))
-	for i, n := range entries {
-		out[i] = expected{key: n.key, node: n.at}
-	}
-	return out
 }
 
 // members lists what collection b has to hold after change c.

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Map is a mapping to be written, its keys in order.
@@ -31,11 +33,7 @@ func normal(v any) (any, error) {
 	case int:
 		return float64(v), nil
 	case []string:
-		list := make([]any, len(v))
-		for i, s := range v {
-			list[i] = s
-		}
-		return list, nil
+		return lists.Map(v, func(s string) any { return s }), nil
 	case []any:
 		list := make([]any, len(v))
 		for i, c := range v {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // splicer turns queued changes into splices of the document's bytes.
@@ -49,17 +51,9 @@ func (s *splicer) change(c *change) error {
 // fresh returns the members that are put into an empty collection.
 func (c *change) fresh() any {
 	if c.node.IsList() {
-		var list []any
-		for _, in := range c.insert[0] {
-			list = append(list, in.value)
-		}
-		return list
+		return lists.Map(c.insert[0], func(in insert) any { return in.value })
 	}
-	var m Map
-	for _, in := range c.insert[0] {
-		m = append(m, Pair{in.key, in.value})
-	}
-	return m
+	return Map(lists.Map(c.insert[0], func(in insert) Pair { return Pair{in.key, in.value} }))
 }
 
 // inFlow reports whether the node is inside a flow collection.

@@ -6,15 +6,14 @@ package yamledit
 import (
 	"maps"
 	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Nodes returns the nodes that the queued changes touch, in the order of the
 // file: a collection for an insertion or removal in it.
 func (e *Edit) Nodes() []Node {
-	var ns []Node
-	for _, c := range e.order {
-		ns = append(ns, c.node)
-	}
+	ns := lists.Map(e.order, func(c *change) Node { return c.node })
 	for _, in := range e.inner {
 		if in.touched() {
 			ns = append(ns, in.node)
