@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
-	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -62,7 +61,7 @@ func (f Finder) From(ctx context.Context, sources []source.Source, compare bool)
 	if err != nil {
 		return Found{Results: []Result{Failed(err)}}
 	}
-	known := transform.Places[described]{} // none is found in it where nothing is compared
+	known := kustomize.Places{} // none is found in it where nothing is compared
 	for _, file := range files {
 		found.Documents += file.count
 		if file.saved != nil {
@@ -86,7 +85,7 @@ func (f Finder) From(ctx context.Context, sources []source.Source, compare bool)
 }
 
 // surround finds what overlays make of the documents of a cluster, and where else it is described.
-func (f Finder) surround(c *Cluster, known transform.Places[described]) {
+func (f Finder) surround(c *Cluster, known kustomize.Places) {
 	for i, doc := range c.Docs {
 		use := f.Overlays.Use(c.Sources[i])
 		c.Uses = append(c.Uses, use)
@@ -98,7 +97,7 @@ func (f Finder) surround(c *Cluster, known transform.Places[described]) {
 	names, place := f.names(*c)
 	for _, key := range slices.Backward(names) {
 		if other := known.Other(key, place); other != "" {
-			c.twin, c.together = other, key.root != ""
+			c.twin, c.together = other, key.Root != ""
 			break
 		}
 	}
@@ -112,25 +111,11 @@ func (f Finder) Shared(text []byte) bool {
 	})
 }
 
-// described is a cluster as it is known by its name: in all files, and in what is applied together.
-type described struct {
-	transform.Identity
-	root string // a folder, kustomization, bundle or stream; "" for all files
-}
-
-// names returns what a cluster is known by, and its place. The name of a manifest is that of an object, which each
-// cluster may have: it counts where several folders are applied together.
-func (f Finder) names(c Cluster) (of []described, place string) {
-	use := f.Overlays.Use(c.Sources[0])
-	id, roots := c.Format.Identify(c.Docs[0]), use.Roots
-	place = fmt.Sprintf("%s:%d", c.Docs[0].File(), c.Docs[0].Root().Line())
-	switch {
-	case id.Name == "" || len(roots) == 0 || yamledit.Placeholder(id.Name): // names that are filled in may differ
-		return nil, place
-	case c.Format.Grouping.Several:
-		roots = roots[1:]
-	default:
-		of = []described{{Identity: use.Named(id)}}
+// names returns what a cluster is known by, and its place.
+func (f Finder) names(c Cluster) (of []kustomize.Known, place string) {
+	id := c.Format.Identify(c.Docs[0])
+	if !yamledit.Placeholder(id.Name) { // names that are filled in may differ
+		of = f.Overlays.Use(c.Sources[0]).Known(id, c.Format.Grouping.Several)
 	}
-	return append(of, lists.Map(roots, func(root string) described { return described{use.Named(id), root} })...), place
+	return of, fmt.Sprintf("%s:%d", c.Docs[0].File(), c.Docs[0].Root().Line())
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/forms"
+	"github.com/rke-lm/rke-lm/transform/kustomize"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -38,7 +39,7 @@ type document struct {
 	words   bool               // it has words of what is looked for
 	cluster *Cluster           // that it names, or that it may be one of several documents of
 	groups  bool               // the cluster may have other documents
-	names   []described        // of the cluster
+	names   []kustomize.Known  // of the cluster
 	place   string             // of the names
 	related *yamledit.Document // that rules read
 	values  *yamledit.Document // of a values file

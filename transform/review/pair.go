@@ -6,8 +6,10 @@ package review
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/kustomize"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
@@ -69,16 +71,11 @@ func (p Pair) adds() bool {
 func (p Pair) Comes() bool { return p.adds() || p.After != nil && file(p.Before) != file(p.After) }
 
 // Places are where clusters are described before a change and after it, by their names.
-type Places struct{ before, after transform.Places[described] }
-
-type described struct {
-	transform.Identity
-	root string // a folder, a kustomization or a bundle, which is applied together; "" for all files
-}
+type Places struct{ before, after kustomize.Places }
 
 // NewPlaces has the clusters of files that change.
 func NewPlaces(before, after []*Side) Places {
-	p := Places{transform.Places[described]{}, transform.Places[described]{}}
+	p := Places{kustomize.Places{}, kustomize.Places{}}
 	for _, s := range before {
 		s.describe(p.before)
 	}
@@ -94,34 +91,21 @@ func (p Places) Add(s *Side) {
 	s.describe(p.after)
 }
 
-func (s *Side) describe(in transform.Places[described]) {
+func (s *Side) describe(in kustomize.Places) {
 	for _, key := range s.known() {
 		in.Add(key, s.place())
 	}
 }
 
-// known is what a cluster is known by, what is applied together first. The name of a manifest is that of
-// an object, which each cluster may have; a patch has none.
-func (s *Side) known() (all []described) {
-	use := s.Uses[0]
-	id, roots := use.Named(s.Identity()), use.Roots
-	if id.Name == "" || len(roots) == 0 {
-		return nil
-	}
-	if s.Format.Grouping.Several {
-		roots = roots[1:]
-	}
-	all = lists.Map(roots, func(root string) described { return described{id, root} })
-	if !s.Format.Grouping.Several {
-		all = append(all, described{Identity: id})
-	}
-	return all
+// known is what a cluster is known by.
+func (s *Side) known() []kustomize.Known {
+	return s.Uses[0].Known(s.Identity(), s.Format.Grouping.Several)
 }
 
 // twin returns another place of a cluster, in all files or in what is applied together.
-func (s *Side) twin(in transform.Places[described], anywhere bool) (other string) {
-	for _, key := range s.known() {
-		if other == "" && (anywhere || key.root != "") {
+func (s *Side) twin(in kustomize.Places, anywhere bool) (other string) {
+	for _, key := range slices.Backward(s.known()) { // what is applied together first
+		if other == "" && (anywhere || key.Root != "") {
 			other = in.Other(key, s.place())
 		}
 	}
