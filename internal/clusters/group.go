@@ -45,7 +45,7 @@ func (f Finder) folders(sources []source.Source) (of []*folder) {
 	together := f.together() || slices.ContainsFunc(sources, func(s source.Source) bool { return s.Values })
 	for i, s := range sources {
 		name := "stream " + strconv.Itoa(i)
-		if path, err := s.Absolute(); err == nil && path != "" {
+		if path := s.Absolute(); path != "" {
 			name = filepath.Dir(path)
 		}
 		if together {

@@ -113,10 +113,8 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 	if err := v.neighbors(); err != nil {
 		return nil, err
 	}
-	if v.Before.Sources, err = v.sources(v.before); err == nil {
-		v.After.Sources, err = v.sources(v.after)
-	}
-	return v, err
+	v.Before.Sources, v.After.Sources = v.sources(v.before), v.sources(v.after)
+	return v, nil
 }
 
 func newVersion(repo *git.Repository, tree git.Tree) Version {
@@ -201,7 +199,7 @@ func (v *Comparison) keep(list *[]git.File, f *git.File, in git.Tree, of Version
 	case by != "":
 		var s []source.Source
 		if f.Kind() == "" {
-			s, _ = v.sources([]git.File{*f})
+			s = v.sources([]git.File{*f})
 		}
 		of.Excluded[by] = append(of.Excluded[by], s...)
 		return "excluded"
@@ -247,11 +245,7 @@ func (v *Comparison) describes(f git.File) bool {
 	if f.Kind() != "" || source.Searched(f.Path) {
 		return false
 	}
-	list, err := v.sources([]git.File{f})
-	if err != nil {
-		return false
-	}
-	text, err := list[0].Read()
+	text, err := v.sources([]git.File{f})[0].Read()
 	if err != nil || !v.words(text.Bytes) {
 		return false
 	}
@@ -288,15 +282,14 @@ func (v *Comparison) neighbors() error {
 }
 
 // Rest are the sources of the requested files that did not change and may describe clusters.
-func (v *Comparison) Rest() ([]source.Source, error) {
+func (v *Comparison) Rest() []source.Source {
 	var files []git.File
 	for p, f := range v.base {
 		if f.Kind() == "" && !v.touched[p] && p != v.values && v.searched(f) && v.requested.Has(p) {
 			files = append(files, f)
 		}
 	}
-	list, err := v.sources(files)
-	return slices.DeleteFunc(list, source.Source.OtherForm), err
+	return slices.DeleteFunc(v.sources(files), source.Source.OtherForm)
 }
 
 // joins reports whether a file that did not change may describe a cluster together with one that
@@ -307,22 +300,16 @@ func (v *Comparison) joins(f git.File, text []byte) bool {
 }
 
 // sources are files, each read when it is reached.
-func (v *Comparison) sources(files []git.File) ([]source.Source, error) {
+func (v *Comparison) sources(files []git.File) []source.Source {
 	slices.SortFunc(files, func(a, b git.File) int { return strings.Compare(a.Path, b.Path) })
-	var list []source.Source
-	for _, f := range files {
-		name, values := v.repo.Name(f.Path), f.Path == v.values
-		if f.Hash == "" {
-			list = append(list, source.Source{Name: name, Path: name, Values: values, Named: v.unnamed[f.Path]})
-			continue
+	return lists.Map(files, func(f git.File) source.Source {
+		name := v.repo.Name(f.Path)
+		s := source.Source{Name: name, Path: name}
+		if f.Hash != "" {
+			at := s.Absolute()
+			s = source.FromVersion(name, at, func() ([]byte, error) { return v.repo.Read(f, source.MaxFile) })
 		}
-		at, err := filepath.Abs(name)
-		if err != nil {
-			return nil, err
-		}
-		s := source.FromVersion(name, at, func() ([]byte, error) { return v.repo.Read(f, source.MaxFile) })
-		s.Values, s.Named = values, v.unnamed[f.Path]
-		list = append(list, s)
-	}
-	return list, nil
+		s.Values, s.Named = f.Path == v.values, v.unnamed[f.Path]
+		return s
+	})
 }

@@ -66,10 +66,7 @@ func Collect[T, O any](ctx context.Context, c *Client, r Resource, keep func(*O,
 		if pages++; o.Continue == "" {
 			kept = nil // the first page, or all pages in the place of those that expired
 		}
-		query, err := metav1.ParameterCodec.EncodeParameters(&o, schema.GroupVersion{Version: "v1"})
-		if err != nil {
-			return nil, err
-		}
+		query, _ := metav1.ParameterCodec.EncodeParameters(&o, schema.GroupVersion{Version: "v1"}) // which knows these options
 		page, err := c.content(ctx, Request{What: r.what(), Method: http.MethodGet, Path: Path(r.Version, r.Name, r.Namespace, ""), Query: query, Optional: r.Optional, protobuf: !r.JSONOnly}, r.Kind)
 		if err != nil {
 			return nil, err

@@ -11,11 +11,14 @@ import (
 	"strings"
 	"sync"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
@@ -33,6 +36,27 @@ func (o *Observer) readManagers(ctx context.Context, out *observed.Observation) 
 		return err
 	}
 	return o.readReviews(ctx, out)
+}
+
+// readReviews asks the authorizer what the identities of the managers may do with their leases. A create has no name yet.
+func (o *Observer) readReviews(ctx context.Context, out *observed.Observation) error {
+	out.Reviews = check.Questions(out.Managers)
+	return kube.ForEach(len(out.Reviews), func(i int) error {
+		asked := &out.Reviews[i]
+		about := &authorizationv1.ResourceAttributes{Namespace: managersNamespace, Group: "coordination.k8s.io", Resource: "leases", Verb: asked.Verb, Name: asked.Lease}
+		if asked.Verb == "create" {
+			about.Name = ""
+		}
+		review := authorizationv1.SubjectAccessReview{
+			TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
+			Spec:     authorizationv1.SubjectAccessReviewSpec{User: asked.User, Groups: leadermigration.Groups(asked.User), ResourceAttributes: about},
+		}
+		var said authorizationv1.SubjectAccessReview
+		r := kube.Request{What: "create subjectaccessreviews.authorization.k8s.io", Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", Body: review}
+		err := o.Get(ctx, r, "SubjectAccessReview", &said)
+		asked.Allowed = said.Status.Allowed
+		return err
+	})
 }
 
 // Managers looks at the pods of both managers in all namespaces, found by the
@@ -134,3 +158,20 @@ func (o *Observer) getConfigMap(ctx context.Context, namespace, name string) (*c
 	err := o.Get(ctx, r, "ConfigMap", &m)
 	return kube.Found(&m, err)
 }
+
+// everywhere lists what lies in all namespaces, or in kube-system where no more is
+// allowed. A denial is remembered until the next look at everything.
+func everywhere[T, O any](ctx context.Context, o *Observer, r kube.Resource, keep func(*O, []T) []T) ([]T, error) {
+	if _, alone := o.narrow.Load(r.Name); !alone {
+		found, err := kube.Collect(ctx, o.Client, r, keep)
+		if !kube.HasStatus(err, http.StatusForbidden) {
+			return found, err
+		}
+		o.narrow.LoadOrStore(r.Name, false)
+	}
+	return kube.Collect(ctx, o.Client, r.In(managersNamespace), keep)
+}
+
+// KubeSystemAlone reports that a resource may be listed in kube-system alone, so that no
+// look requests more: where the rights were reviewed a denial is tried again.
+func (o *Observer) KubeSystemAlone(resource string) { o.narrow.Store(resource, true) }

@@ -45,6 +45,8 @@ type part func(context.Context, *observed.Observation) error
 // is who was seen to lead.
 const moment = 10 * time.Second
 
+var errNoVersion = errors.New("the response is not a version of Kubernetes")
+
 // errSlow keeps a verdict from joining what was true at different times.
 var errSlow = errors.New("the responses take too long to describe one moment")
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
@@ -137,4 +138,24 @@ func (r *Runs) Ask(ctx context.Context, next string) (bool, error) {
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
+}
+
+// RunEvent is what happens in a run of migrate or rollback: one line of its stream.
+type RunEvent struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	migrate.Event
+}
+
+// NewRunEvent returns an event for programs, without its secrets.
+func NewRunEvent(e migrate.Event) RunEvent {
+	e.Findings = Findings(e.Findings)
+	if e.From != nil {
+		e.From, e.To, e.Diff = nil, nil, Diff(e.From, e.To)
+	}
+	e.Machines = slices.Clone(e.Machines)
+	for i := range e.Machines {
+		e.Machines[i].Waiting = redact.Text(e.Machines[i].Waiting)
+	}
+	return RunEvent{APIVersion, "RunEvent", e}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -47,14 +48,7 @@ type Folder struct {
 
 // folder makes the folder of a plan of one cluster.
 func (fs *Folders) folder(p *plan.Plan, shown report.Plan, of clusters.Cluster) (Folder, error) {
-	var paths []string
-	for _, s := range of.Sources {
-		path, err := s.Absolute()
-		if err != nil {
-			return Folder{}, err
-		}
-		paths = append(paths, path)
-	}
+	paths := lists.Map(of.Sources, source.Source.Absolute)
 	if err := fs.separate(p, paths); err != nil {
 		return Folder{}, err
 	}

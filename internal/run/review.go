@@ -147,11 +147,7 @@ func (r *reviewing) compare(ctx context.Context) error {
 	pairs := review.Pairs(before, after, v.Earlier)
 	places := review.NewPlaces(before, after)
 	if len(has.saved) > 0 || slices.ContainsFunc(pairs, review.Pair.Comes) {
-		others := clusters.Version{Overlays: v.After.Overlays}
-		if others.Sources, err = v.Rest(); err != nil {
-			return err
-		}
-		rest := r.open(ctx, others).sides // what cannot be read is not of this change
+		rest := r.open(ctx, clusters.Version{Sources: v.Rest(), Overlays: v.After.Overlays}).sides // what cannot be read is not of this change
 		for _, s := range rest {
 			places.Add(s)
 		}

@@ -52,9 +52,10 @@ func futurePath(path string) string {
 }
 
 // Absolute returns the absolute path of a file, or of what was one, and "" for a stream.
-func (s Source) Absolute() (string, error) {
+func (s Source) Absolute() string {
 	if !s.IsFile() {
-		return s.at, nil
+		return s.at
 	}
-	return filepath.Abs(s.Path)
+	at, _ := filepath.Abs(s.Path) // it fails only without a working folder, from which the file is read
+	return at
 }

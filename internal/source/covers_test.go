@@ -48,8 +48,8 @@ func TestOnlyAFileHasAPath(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
 	here := assert.Value(os.Getwd())(t)
-	assert.Equal(t, assert.Value(Source{Path: "a.yaml"}.Absolute())(t), filepath.Join(here, "a.yaml"))
+	assert.Equal(t, Source{Path: "a.yaml"}.Absolute(), filepath.Join(here, "a.yaml"))
 	// An object of a server is known by its name, and was read elsewhere.
-	assert.Equal(t, assert.Value(FromReader("fleet-default/harbour", nil).Absolute())(t), "")
-	assert.Equal(t, assert.Value(FromReader("-", strings.NewReader("")).Absolute())(t), "")
+	assert.Equal(t, FromReader("fleet-default/harbour", nil).Absolute(), "")
+	assert.Equal(t, FromReader("-", strings.NewReader("")).Absolute(), "")
 }

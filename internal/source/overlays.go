@@ -168,32 +168,19 @@ func (o *Overlays) reals(dir string, refs []string) map[string]bool {
 
 // building returns the kustomization, with its components, and all that build on it.
 func (o *Overlays) building(first *kustomization, top string, shown func(string) string) (layers, built []*kustomize.Kustomization) {
-	var all []*kustomization
-	seen, under := map[*kustomization]bool{}, map[*kustomization]bool{} // under: taken over by another one
-	add := func(k *kustomization) {
-		if !seen[k] {
-			seen[k], all = true, append(all, k)
-		}
+	users := func(k *kustomization) []*kustomization {
+		return lists.Where(o.search(top, shown).users[k.folder], func(other *kustomization) bool { return other != k })
 	}
-	add(first)
-	for i := 0; i < len(all); i++ {
-		k := all[i]
-		for _, other := range o.search(top, shown).users[k.folder] {
-			if other != k {
-				under[k] = true
-				add(other)
-			}
-		}
-	}
+	all := reached(first, users)
 	for _, k := range all {
 		o.resolve(k, shown)
 		for _, c := range slices.Backward(o.withComponents(k, shown)[1:]) {
-			if !seen[c] {
+			if !slices.Contains(all, c) {
 				layers = append(layers, c.In(k.Kustomization))
 			}
 		}
 		layers = append(layers, k.Kustomization)
-		if !under[k] {
+		if len(users(k)) == 0 { // no other takes it over
 			built = append(built, k.Kustomization)
 		}
 	}
@@ -202,11 +189,21 @@ func (o *Overlays) building(first *kustomization, top string, shown func(string)
 
 // withComponents returns a kustomization and its components, with theirs.
 func (o *Overlays) withComponents(k *kustomization, shown func(string) string) []*kustomization {
-	all, seen := []*kustomization{k}, map[*kustomization]bool{k: true}
+	return reached(k, func(k *kustomization) []*kustomization {
+		return lists.Found(k.Components(), func(ref string) (*kustomization, bool) {
+			c := o.at(o.Version.Real(filepath.Join(k.folder, ref)), shown)
+			return c, c != nil
+		})
+	})
+}
+
+// reached returns a kustomization and those to which a function leads from it, each once.
+func reached(first *kustomization, next func(*kustomization) []*kustomization) []*kustomization {
+	all, seen := []*kustomization{first}, map[*kustomization]bool{first: true}
 	for i := 0; i < len(all); i++ {
-		for _, ref := range all[i].Components() {
-			if c := o.at(o.Version.Real(filepath.Join(all[i].folder, ref)), shown); c != nil && !seen[c] {
-				seen[c], all = true, append(all, c)
+		for _, k := range next(all[i]) {
+			if !seen[k] {
+				seen[k], all = true, append(all, k)
 			}
 		}
 	}

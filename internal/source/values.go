@@ -25,8 +25,8 @@ func WithValues(sources []Source, path string, without Excluded) ([]Source, erro
 		return nil, fmt.Errorf(flag+"%s: --exclude leaves it out; remove one of the two", path)
 	}
 	others := slices.DeleteFunc(slices.Clone(sources), func(s Source) bool {
-		at, err := s.Absolute()
-		return err == nil && at != "" && realPath(at) == realPath(path)
+		at := s.Absolute()
+		return at != "" && realPath(at) == realPath(path)
 	})
 	return append(others, Source{Name: path, Path: path, Values: true}), nil
 }
