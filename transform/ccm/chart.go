@@ -43,7 +43,11 @@ type Chart struct{ helmchart.Release }
 // Find returns the chart among the manifests of a cluster, or the first one of
 // several. It fails where the values of one cannot be read.
 func Find(s helmchart.Sources) (Chart, bool, error) {
-	all, err := FindAll(s)
+	return First(FindAll(s))
+}
+
+// First returns the first of some charts, and the error with which they were found.
+func First(all []Chart, err error) (Chart, bool, error) {
 	if len(all) == 0 {
 		return Chart{}, false, err
 	}

@@ -22,8 +22,8 @@ type NodeClass struct {
 
 // Refuses reports why the DaemonSet puts no pod on the nodes of a class, or "".
 func (c Chart) Refuses(class NodeClass) string {
-	if why := c.deselects(class); why != "" {
-		return why
+	for _, key := range c.missedLabels(class) {
+		return fmt.Sprintf("nodeSelector asks for %s: %q", key, c.selector()[key])
 	}
 	tolerations, err := c.tolerations()
 	if err != nil {
@@ -33,14 +33,6 @@ func (c Chart) Refuses(class NodeClass) string {
 		if taint.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(tolerations, taint) {
 			return fmt.Sprintf("no toleration for the taint %s:%s", taint.Key, taint.Effect)
 		}
-	}
-	return ""
-}
-
-// deselects reports which label the node selector misses on the nodes, or "".
-func (c Chart) deselects(class NodeClass) string {
-	for _, key := range c.missedLabels(class) {
-		return fmt.Sprintf("nodeSelector asks for %s: %q", key, c.selector()[key])
 	}
 	return ""
 }

@@ -15,6 +15,7 @@ package helmchart
 import (
 	"cmp"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -26,14 +27,7 @@ type Chart struct {
 
 // Charts returns the HelmCharts among manifests that install anything.
 func Charts(docs []*yamledit.Document) []Chart {
-	var found []Chart
-	eachObject(docs, "HelmChart", func(i int, root yamledit.Node) {
-		c := Chart{Index: i, Root: root}
-		if c.text("chart") != "" || c.text(contentKey) != "" {
-			found = append(found, c)
-		}
-	})
-	return found
+	return lists.Where(objects(docs, "HelmChart"), func(c Chart) bool { return c.text("chart") != "" || c.text(contentKey) != "" })
 }
 
 // Spec returns a field of the HelmChart's spec.
@@ -53,18 +47,15 @@ func namespace(root yamledit.Node) string {
 	return cmp.Or(root.StringAt("metadata", "namespace"), "default")
 }
 
-// eachObject visits the objects of a kind, and those in lists, as RKE2 applies
+// objects returns the objects of a kind, and those in lists, as RKE2 applies
 // them (k3s pkg/deploy/controller.go, toObjects).
-func eachObject(docs []*yamledit.Document, kind string, visit func(i int, root yamledit.Node)) {
+func objects(docs []*yamledit.Document, kind string) (found []Chart) {
 	for i, d := range docs {
-		root := d.Root()
-		if root.StringAt("kind") == kind {
-			visit(i, root)
-		}
-		for _, item := range root.Get("items").Items() {
-			if item.StringAt("kind") == kind {
-				visit(i, item)
+		for _, root := range append([]yamledit.Node{d.Root()}, d.Root().Get("items").Items()...) {
+			if root.StringAt("kind") == kind {
+				found = append(found, Chart{Index: i, Root: root})
 			}
 		}
 	}
+	return found
 }

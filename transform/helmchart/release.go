@@ -24,10 +24,9 @@ type Sources struct {
 // Indexed returns the same with what many HelmCharts need found once.
 func (s Sources) Indexed() Sources {
 	s.configs = map[string]Chart{}
-	eachObject(s.Docs, "HelmChartConfig", func(i int, root yamledit.Node) {
-		o := Chart{Index: i, Root: root}
+	for _, o := range objects(s.Docs, "HelmChartConfig") {
 		s.configs[o.Namespace()+"/"+o.Name()] = o // the last one overwrites the others
-	})
+	}
 	return s
 }
 
@@ -173,22 +172,14 @@ func (s Sources) readConfig(r *Release) error {
 func (s Sources) Ignored(r Release) []Layer {
 	var found []Layer
 	for _, o := range []Chart{r.Chart, r.config} {
-		if !s.Fields.Values {
-			found = append(found, o.field("values")...)
-		}
-		if !s.Fields.ValuesSecrets {
-			found = append(found, o.field("valuesSecrets")...)
+		for _, key := range []string{"values", "valuesSecrets"} {
+			known := map[string]bool{"values": s.Fields.Values, "valuesSecrets": s.Fields.ValuesSecrets}
+			if at := o.Spec(key); !known[key] && at.Exists() && !at.IsNull() {
+				found = append(found, Layer{Name: key, Index: o.Index, At: at})
+			}
 		}
 	}
 	return found
-}
-
-func (c Chart) field(key string) []Layer {
-	at := c.Spec(key)
-	if !c.Root.Exists() || !at.Exists() || at.IsNull() {
-		return nil
-	}
-	return []Layer{{Name: key, Index: c.Index, At: at}}
 }
 
 // FailurePolicy returns the policy that counts, and the object that states it or

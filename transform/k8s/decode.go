@@ -95,22 +95,29 @@ func expected(err error) string {
 }
 
 // Strictness is what decoding into a type finds in a document: unknown and
-// duplicate fields, or that it does not decode.
+// duplicate fields, and how often, or that it does not decode. It names fields, never values.
 type Strictness struct {
 	what   string // the type
-	fields StrictErrors
+	fields map[string]int
 	err    error
+}
+
+// listIndex is the place in a list; an entry in front of others moves them.
+var listIndex = regexp.MustCompile(`\[\d+\]`)
+
+// NewStrictness counts what a strict decoder says of fields. what names the type.
+func NewStrictness(what string, said []string, err error) Strictness {
+	s := Strictness{what, map[string]int{}, err}
+	for _, message := range said {
+		s.fields[listIndex.ReplaceAllString(message, "[]")]++
+	}
+	return s
 }
 
 // DecodeStrict decodes a document. what names the type.
 func DecodeStrict[T any](root yamledit.Node, what string) (v T, s Strictness) {
-	s = Strictness{what: what, fields: StrictErrors{}}
 	fields, err := sjson.UnmarshalStrict(root.JSON(), &v)
-	s.err = err
-	for _, f := range fields {
-		s.fields.Add(f.Error())
-	}
-	return v, s
+	return v, NewStrictness(what, lists.Map(fields, error.Error), err)
 }
 
 // Fits reports whether the document decodes, whatever other fields it has.
@@ -122,7 +129,12 @@ func (s Strictness) Allows(after Strictness) error {
 	if err := errors.Join(s.err, after.err); err != nil {
 		return fmt.Errorf("it does not decode as %s", s.what)
 	}
-	return after.fields.Worse(s.fields)
+	for _, field := range slices.Sorted(maps.Keys(after.fields)) {
+		if after.fields[field] > s.fields[field] {
+			return fmt.Errorf("the result has a field that its schema does not allow: %s", field)
+		}
+	}
+	return nil
 }
 
 // NewFields compares two documents, as Allows does.
@@ -130,25 +142,4 @@ func NewFields[T any](before, after yamledit.Node, what string) error {
 	_, old := DecodeStrict[T](before, what)
 	_, now := DecodeStrict[T](after, what)
 	return old.Allows(now)
-}
-
-// StrictErrors is what strict decoding into a format's own type says, and how
-// often. It names fields, never values.
-type StrictErrors map[string]int
-
-// listIndex is the place in a list; an entry in front of others moves them.
-var listIndex = regexp.MustCompile(`\[\d+\]`)
-
-// Add counts one error.
-func (s StrictErrors) Add(message string) { s[listIndex.ReplaceAllString(message, "[]")]++ }
-
-// Worse fails when a document gained an error that the one before did not have,
-// or has one more often.
-func (s StrictErrors) Worse(before StrictErrors) error {
-	for _, field := range slices.Sorted(maps.Keys(s)) {
-		if s[field] > before[field] {
-			return fmt.Errorf("the result has a field that its schema does not allow: %s", field)
-		}
-	}
-	return nil
 }

@@ -32,15 +32,7 @@ func (m *migration) check(after *migration, ok promised) error {
 			return fmt.Errorf("%s would change", path)
 		}
 	}
-	old, err := m.strictErrors()
-	if err != nil {
-		return err
-	}
-	found, err := after.strictErrors()
-	if err != nil {
-		return err
-	}
-	return found.Worse(old)
+	return m.strictness().Allows(after.strictness())
 }
 
 // values returns every value that RKE reads by the path to it.

@@ -16,6 +16,7 @@ import (
 	sjson "sigs.k8s.io/json"
 
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -135,31 +136,22 @@ var (
 	wrongType    = regexp.MustCompile(`cannot unmarshal (!!\w+) .*into (\S+)`)
 )
 
-// strictErrors counts what strict decoding says about fields.
-func (c *Cluster) strictErrors() (k8s.StrictErrors, error) {
-	found := k8s.StrictErrors{}
-	text, err := json.Marshal(normal(c.Config.Value(), c.spelling))
-	if err != nil {
-		return nil, err
-	}
+// strictness is what strict decoding says about fields.
+func (c *Cluster) strictness() k8s.Strictness {
+	const what = "the configuration of an RKE cluster"
 	var into config
-	if c.spelling == camel {
+	text, err := json.Marshal(normal(c.Config.Value(), c.spelling))
+	if err == nil && c.spelling == camel {
 		fields, err := sjson.UnmarshalStrict(text, &into)
-		for _, f := range fields {
-			found.Add(f.Error())
-		}
-		return found, err
+		return k8s.NewStrictness(what, lists.Map(fields, error.Error), err)
 	}
-	var wrong *yaml.TypeError
-	switch err := yaml.UnmarshalStrict(text, &into); {
-	case errors.As(err, &wrong):
-		for _, message := range wrong.Errors {
-			found.Add(withoutValue(message))
-		}
-	case err != nil:
-		return nil, fmt.Errorf("RKE would not read it")
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, &into)
 	}
-	return found, nil
+	if wrong := (*yaml.TypeError)(nil); errors.As(err, &wrong) {
+		return k8s.NewStrictness(what, lists.Map(wrong.Errors, withoutValue), nil)
+	}
+	return k8s.NewStrictness(what, nil, err)
 }
 
 // withoutValue takes the line and the value out of a message.

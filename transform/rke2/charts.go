@@ -25,13 +25,7 @@ func (c *Cluster) findCharts() ([]ccm.Chart, error) {
 }
 
 // chart returns the cluster's HelmChart of the cloud-controller-manager.
-func (c *Cluster) chart() (ccm.Chart, bool, error) {
-	all, err := c.charts()
-	if len(all) == 0 {
-		return ccm.Chart{}, false, err
-	}
-	return all[0], true, err
-}
+func (c *Cluster) chart() (ccm.Chart, bool, error) { return ccm.First(c.charts()) }
 
 // chartFields returns the fields of HelmCharts that a release of RKE2 knows: those of its
 // helm-controller, of a minor from which patch on; later minors know
