@@ -32,7 +32,7 @@ read, how to correct it, and when it can be accepted with --accept.`,
 				return err
 			}
 			if o.OutputFormat != "text" {
-				return o.Dump(report.Rules{APIVersion: report.APIVersion, Kind: "Rules", Rules: list})
+				return o.Dump(report.Rules{TypeMeta: report.Type("Rules"), Rules: list})
 			}
 			b := bufio.NewWriter(o.Out)
 			if len(args) > 0 {

@@ -18,13 +18,12 @@ var version, commit = "", ""
 
 // build describes the program.
 type build struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Version    string `json:"version"`
-	Revision   string `json:"revision,omitempty"`
-	Go         string `json:"go"`
-	Platform   string `json:"platform"`
-	Tables     facts  `json:"tables"`
+	report.TypeMeta
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	Tables   facts  `json:"tables"`
 }
 
 // facts describes the tables of what Rancher gives the releases of RKE2.
@@ -56,7 +55,7 @@ func (b build) String() string {
 }
 
 func currentBuild() build {
-	b := build{APIVersion: report.APIVersion, Kind: "Version", Version: version, Revision: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Tables: releaseTables()}
+	b := build{TypeMeta: report.Type("Version"), Version: version, Revision: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Tables: releaseTables()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

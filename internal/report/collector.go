@@ -140,7 +140,7 @@ func (c *Collector) Show(s Subject) {
 	c.checked++
 	c.found(s.Findings)
 	switch {
-	case c.OutputFormat != "text" && c.Reports():
+	case c.Reports():
 		c.Keep(FindingSubject(s.Title, s.File, s.Line, s.Findings))
 	case c.OutputFormat != "text":
 		c.kept = append(c.kept, Findings(s.Findings)...)

@@ -18,10 +18,9 @@ import (
 // EffectiveConfigs is the output of explain for programs; its fields are
 // documented in docs/json.md.
 type EffectiveConfigs struct {
-	APIVersion string            `json:"apiVersion"`
-	Kind       string            `json:"kind"`
-	Clusters   []EffectiveConfig `json:"clusters"`
-	Errors     []Problem         `json:"errors"`
+	TypeMeta
+	Clusters []EffectiveConfig `json:"clusters"`
+	Errors   []Problem         `json:"errors"`
 }
 
 // EffectiveConfig is what Rancher gives each machine class of a cluster.
@@ -107,7 +106,7 @@ type Explained struct {
 
 // WriteExplained writes what machines get in the form of the output.
 func (c *Collector) WriteExplained(all []Explained) error {
-	list := EffectiveConfigs{APIVersion: APIVersion, Kind: "EffectiveConfig", Clusters: []EffectiveConfig{}}
+	list := EffectiveConfigs{TypeMeta: Type("EffectiveConfig"), Clusters: []EffectiveConfig{}}
 	text := bufio.NewWriter(c.Out)
 	for _, x := range all {
 		if x.Note != "" {

@@ -70,11 +70,9 @@ func (t *FleetText) say(m migrate.Member, e RunEvent, started bool) {
 		}
 		t.waited[t.Prefix+m.Cluster] = e.Message
 	case migrate.Finished: // the report has it
-	case migrate.Stopped, migrate.Noted:
-		t.line(m, e.Message)
-		WriteFindings(t.Err, t.Palette, e.Findings, "  ")
 	default:
 		t.line(m, e.Message)
+		WriteFindings(t.Err, t.Palette, e.Findings, "  ")
 	}
 }
 

@@ -77,7 +77,7 @@ kubectl get "x" | cat
 
 func TestYAMLAndJSONSayTheSame(t *testing.T) {
 	var asJSON, asYAML bytes.Buffer
-	v := Plans{APIVersion: APIVersion, Kind: "Plan", Clusters: []Plan{aPlan()}, Errors: []Problem{{Message: "no: \"x\"\u202e\r"}}}
+	v := Plans{TypeMeta: Type("Plan"), Clusters: []Plan{aPlan()}, Errors: []Problem{{Message: "no: \"x\"\u202e\r"}}}
 	for _, format := range []string{"json", "yaml"} { // which a terminal would obey; YAML keeps its bytes
 		out := NewEscapingWriter(&asJSON)
 		o := Output{OutputFormat: format, Out: out, Data: &asYAML}

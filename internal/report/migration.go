@@ -19,8 +19,7 @@ import (
 
 // Migration is what came of a migration of many clusters, for programs.
 type Migration struct {
-	APIVersion string            `json:"apiVersion"`
-	Kind       string            `json:"kind"`
+	TypeMeta
 	Clusters   []MigratedCluster `json:"clusters"`
 	Done       int               `json:"done"`
 	Failed     int               `json:"failed"`
@@ -48,7 +47,7 @@ type MigratedCluster struct {
 
 // NewMigration describes what came of a migration, without its secrets.
 func NewMigration(s migrate.Summary, again string) Migration {
-	m := Migration{APIVersion: APIVersion, Kind: "Migration", Clusters: []MigratedCluster{}}
+	m := Migration{TypeMeta: Type("Migration"), Clusters: []MigratedCluster{}}
 	for _, one := range s.Members {
 		m.Clusters = append(m.Clusters, migrated(one))
 		switch one.State {

@@ -19,12 +19,11 @@ import (
 
 // Ownership is a timeline of owners, for programs.
 type Ownership struct {
-	APIVersion string             `json:"apiVersion"`
-	Kind       string             `json:"kind"`
-	Intervals  []Interval         `json:"intervals"`
-	Handovers  []Handover         `json:"handovers"`
-	Arguments  []Arguments        `json:"arguments,omitempty"`
-	Seconds    map[string]float64 `json:"seconds"`
+	TypeMeta
+	Intervals []Interval         `json:"intervals"`
+	Handovers []Handover         `json:"handovers"`
+	Arguments []Arguments        `json:"arguments,omitempty"`
+	Seconds   map[string]float64 `json:"seconds"`
 }
 
 // Arguments says where the arguments of a manager were read that is no pod.
@@ -63,7 +62,7 @@ const moment = "2006-01-02T15:04:05.000Z07:00"
 // NewOwnership describes a timeline. from is where the arguments of a
 // kube-controller-manager were read that is no pod.
 func NewOwnership(intervals []check.Interval, handovers []check.Handover, from []string) Ownership {
-	out := Ownership{APIVersion: APIVersion, Kind: "Ownership", Intervals: append([]Interval{}, lists.Map(intervals, newInterval)...), Handovers: []Handover{}}
+	out := Ownership{TypeMeta: Type("Ownership"), Intervals: append([]Interval{}, lists.Map(intervals, newInterval)...), Handovers: []Handover{}}
 	for _, h := range handovers {
 		out.Handovers = append(out.Handovers, Handover{
 			cmp.Or(h.From, unknown), cmp.Or(h.To, unknown), h.LastSign.UTC().Format(moment), h.FirstSign.UTC().Format(moment),

@@ -19,12 +19,20 @@ import (
 // APIVersion is that of everything written for programs.
 const APIVersion = "rke-lm/v1"
 
+// TypeMeta begins everything written for programs.
+type TypeMeta struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+}
+
+// Type is the beginning of what has a kind.
+func Type(kind string) TypeMeta { return TypeMeta{APIVersion, kind} }
+
 // Plans is the output of plan for programs; its fields are documented in
 // docs/json.md.
 type Plans struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Clusters   []Plan `json:"clusters"`
+	TypeMeta
+	Clusters []Plan `json:"clusters"`
 	// Findings are about files in forms that are not read.
 	Findings []transform.Finding `json:"findings,omitempty"`
 	Errors   []Problem           `json:"errors"`

@@ -46,7 +46,7 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) error {
 			c.Runbook = m.Runbook
 		}
 	}
-	list := Plans{APIVersion: APIVersion, Kind: "Plan", Clusters: []Plan{}, Errors: c.Errors, Findings: found}
+	list := Plans{TypeMeta: Type("Plan"), Clusters: []Plan{}, Errors: c.Errors, Findings: found}
 	c.Findings = found
 	switch {
 	case c.OutputFormat == "text":

@@ -22,11 +22,10 @@ import (
 
 // Review is a change of clusters, for programs; its fields are documented in docs/json.md.
 type Review struct {
-	APIVersion string            `json:"apiVersion"`
-	Kind       string            `json:"kind"`
-	Base       string            `json:"base"`
-	Read       Read              `json:"read"`
-	Clusters   []ReviewedCluster `json:"clusters"`
+	TypeMeta
+	Base     string            `json:"base"`
+	Read     Read              `json:"read"`
+	Clusters []ReviewedCluster `json:"clusters"`
 	// Findings are about the change as a whole; those of clusters are theirs.
 	Findings []transform.Finding `json:"findings"`
 	Errors   []Problem           `json:"errors"`

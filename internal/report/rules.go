@@ -15,9 +15,8 @@ import (
 
 // Rules are the rules, for programs.
 type Rules struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Rules      []Rule `json:"rules"`
+	TypeMeta
+	Rules []Rule `json:"rules"`
 }
 
 // Rule is one rule as some kinds of clusters have it.

@@ -142,8 +142,7 @@ func (r *Runs) Ask(ctx context.Context, next string) (bool, error) {
 
 // RunEvent is what happens in a run of migrate or rollback: one line of its stream.
 type RunEvent struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
+	TypeMeta
 	migrate.Event
 }
 
@@ -157,5 +156,5 @@ func NewRunEvent(e migrate.Event) RunEvent {
 	for i := range e.Machines {
 		e.Machines[i].Waiting = redact.Text(e.Machines[i].Waiting)
 	}
-	return RunEvent{APIVersion, "RunEvent", e}
+	return RunEvent{Type("RunEvent"), e}
 }

@@ -62,7 +62,7 @@ func TestAStageIsShownBeforeItIsDone(t *testing.T) {
 
 func TestAnEventIsOneLine(t *testing.T) {
 	var out bytes.Buffer
-	assert.NilError(t, WriteJSONLine(&out, RunEvent{APIVersion, "RunEvent", migrate.Event{Type: migrate.Noted, Cluster: "c", Message: "a\nb <c>"}}))
+	assert.NilError(t, WriteJSONLine(&out, RunEvent{Type("RunEvent"), migrate.Event{Type: migrate.Noted, Cluster: "c", Message: "a\nb <c>"}}))
 	want := `{"apiVersion":"rke-lm/v1","kind":"RunEvent","time":"0001-01-01T00:00:00Z","cluster":"c","type":"note","message":"a\nb <c>"}` + "\n"
 	assert.Equal(t, out.String(), want)
 }

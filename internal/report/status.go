@@ -21,9 +21,8 @@ import (
 
 // Statuses are clusters in one line each, for programs.
 type Statuses struct {
-	APIVersion string   `json:"apiVersion"`
-	Kind       string   `json:"kind"`
-	Clusters   []Status `json:"clusters"`
+	TypeMeta
+	Clusters []Status `json:"clusters"`
 	// Migrations are the LeaderMigrations of a Rancher.
 	Migrations []MigrationStatus `json:"leaderMigrations,omitempty"`
 }

@@ -17,8 +17,7 @@ import (
 
 // Verification is the verdict on a live cluster, for programs.
 type Verification struct {
-	APIVersion string              `json:"apiVersion"`
-	Kind       string              `json:"kind"`
+	TypeMeta
 	OK         bool                `json:"ok"`
 	Cluster    string              `json:"cluster,omitempty"`
 	Version    string              `json:"version"`
@@ -33,7 +32,7 @@ type Verification struct {
 // NewVerification describes a verdict.
 func NewVerification(o *observed.Observation, c check.Choice, v check.Verdict) Verification {
 	out := Verification{
-		APIVersion: APIVersion, Kind: "Verification", OK: v.OK(), Version: o.Version, Stage: c.Check.Stage, Reached: v.Reached,
+		TypeMeta: Type("Verification"), OK: v.OK(), Version: o.Version, Stage: c.Check.Stage, Reached: v.Reached,
 		Nodes: append([]check.Node{}, v.Nodes...), Findings: Findings(v.Findings), NotChecked: append([]check.NotChecked{}, v.NotChecked...),
 		Lease: v.Lease,
 	}
