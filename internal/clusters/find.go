@@ -35,22 +35,19 @@ func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader) (fou
 	for i := range sources {
 		sources[i].Named = sources[i].Named && !f.Unknown
 	}
-	var valuesErr error
+	var failed []Result
+	if err != nil {
+		failed = []Result{Failed(err)}
+	}
 	if f.Values != "" {
-		sources, valuesErr = source.WithValues(sources, f.Values, f.Excluded)
+		if sources, err = source.WithValues(sources, f.Values, f.Excluded); err != nil {
+			return Found{Results: append(failed, Failed(err))}
+		}
 	}
-	if valuesErr == nil {
-		found = f.From(ctx, sources, !f.SeparateDocuments)
-	}
+	found = f.From(ctx, sources, !f.SeparateDocuments)
 	none := !slices.ContainsFunc(found.Results, func(r Result) bool { return r.Docs != nil || r.Err != nil })
-	switch {
-	case err != nil:
-		found.Results = slices.Insert(found.Results, 0, Failed(err))
-	case valuesErr == nil && none && !f.Unknown && ctx.Err() == nil:
+	if found.Results = append(failed, found.Results...); failed == nil && none && !f.Unknown && ctx.Err() == nil {
 		found.Results = append(found.Results, Failed(f.none(sources)))
-	}
-	if valuesErr != nil {
-		found.Results = append(found.Results, Failed(valuesErr))
 	}
 	return found
 }

@@ -96,7 +96,7 @@ func (v *Comparison) overlaid() {
 	}
 	for _, o := range []*source.Overlays{v.Before.Overlays, v.After.Overlays} {
 		some, every := v.paths(o.Affected(requested)), v.paths(o.Affected(all))
-		for p := range v.base {
+		for p := range v.Before.tree {
 			if some.has(p) || every.has(p) && v.requested.Has(p) {
 				v.affected[p], v.folders[path.Dir(p)] = true, true
 			}

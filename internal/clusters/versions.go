@@ -33,16 +33,14 @@ type Comparison struct {
 	Away          map[string]string // the names of files after, by those before, if they are not read or not requested any more
 	Skipped       map[string]int    // changed files that are not read, by the reason
 
-	repo          *git.Repository
-	base, changed git.Tree
-	requested     Requested
-	values        string // the values file; "" for none
-	before, after []git.File
-	was           map[string]string // the names of renamed files before, by those after
-	folders       map[string]bool   // that hold a changed file
-	touched       map[string]bool
-	affected      map[string]bool // did not change, and what is laid over them did
-	unnamed       map[string]bool // have a cluster, and a name that no search looks for
+	repo      *git.Repository
+	requested Requested
+	values    string            // the values file; "" for none
+	was       map[string]string // the names of renamed files before, by those after
+	folders   map[string]bool   // that hold a changed file
+	touched   map[string]bool
+	affected  map[string]bool // did not change, and what is laid over them did
+	unnamed   map[string]bool // have a cluster, and a name that no search looks for
 }
 
 // Version is what is read before a change or after it.
@@ -50,6 +48,9 @@ type Version struct {
 	Sources  []source.Source
 	Excluded map[string][]source.Source // by the pattern
 	Overlays *source.Overlays
+
+	tree  git.Tree
+	files []git.File // of Sources
 }
 
 // Text is that of a file by its name; nil where there is none.
@@ -99,7 +100,7 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 	after := base.Changed(changes)
 	v := &Comparison{
 		Finder: f, Before: newVersion(repo, base), After: newVersion(repo, after), Changes: changes, Away: map[string]string{}, Skipped: map[string]int{},
-		repo: repo, base: base, changed: after, requested: requested, was: map[string]string{},
+		repo: repo, requested: requested, was: map[string]string{},
 		folders: map[string]bool{}, touched: map[string]bool{}, affected: map[string]bool{}, unnamed: map[string]bool{},
 	}
 	if err := errors.Join(v.findRequested(), v.findValues()); err != nil {
@@ -113,12 +114,12 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 	if err := v.neighbors(); err != nil {
 		return nil, err
 	}
-	v.Before.Sources, v.After.Sources = v.sources(v.before), v.sources(v.after)
+	v.Before.Sources, v.After.Sources = v.sources(v.Before.files), v.sources(v.After.files)
 	return v, nil
 }
 
 func newVersion(repo *git.Repository, tree git.Tree) Version {
-	return Version{Overlays: source.NewOverlays(version{repo, tree}), Excluded: map[string][]source.Source{}}
+	return Version{Overlays: source.NewOverlays(version{repo, tree}), Excluded: map[string][]source.Source{}, tree: tree}
 }
 
 // findRequested refuses paths that would be compared with nothing.
@@ -128,8 +129,8 @@ func (v *Comparison) findRequested() error {
 		paths = append(paths, at)
 	}
 	for _, root := range paths {
-		f, has := v.changed[root]
-		for _, tree := range []git.Tree{v.base, v.changed} {
+		f, has := v.After.tree[root]
+		for _, tree := range []git.Tree{v.Before.tree, v.After.tree} {
 			for p := range tree {
 				has = has || Requested{root}.Has(p)
 			}
@@ -169,7 +170,7 @@ func (v *Comparison) add(c git.Change) {
 	if c.After != nil && (c.Before == nil || !v.searched(*c.Before)) { // else another name hides a cluster
 		v.unnamed[c.After.Path] = v.describes(*c.After)
 	}
-	if skipped := cmp.Or(v.keep(&v.before, c.Before, v.base, v.Before), v.keep(&v.after, c.After, v.changed, v.After)); skipped != "" {
+	if skipped := cmp.Or(v.keep(&v.Before, c.Before), v.keep(&v.After, c.After)); skipped != "" {
 		v.Skipped[skipped]++
 	}
 	if c.Before != nil && c.After != nil {
@@ -183,7 +184,7 @@ func (v *Comparison) add(c git.Change) {
 
 // keep adds a file of a version that a search would find, or a link that it would follow. It returns
 // why others are skipped.
-func (v *Comparison) keep(list *[]git.File, f *git.File, in git.Tree, of Version) (skipped string) {
+func (v *Comparison) keep(of *Version, f *git.File) (skipped string) {
 	if f == nil {
 		return ""
 	}
@@ -191,7 +192,7 @@ func (v *Comparison) keep(list *[]git.File, f *git.File, in git.Tree, of Version
 	by := v.Excluded.By(v.repo.Name(f.Path))
 	switch {
 	case f.Path == v.values || f.Kind() == "" && v.searched(*f):
-		*list = append(*list, *f)
+		of.files = append(of.files, *f)
 		v.folders[path.Dir(f.Path)] = true
 		return ""
 	case f.Kind() == "" && !source.Searched(f.Path) && !v.unnamed[f.Path]:
@@ -204,7 +205,7 @@ func (v *Comparison) keep(list *[]git.File, f *git.File, in git.Tree, of Version
 		of.Excluded[by] = append(of.Excluded[by], s...)
 		return "excluded"
 	}
-	v.link(*f, in)
+	v.link(*f, of.tree)
 	return "links and submodules"
 }
 
@@ -219,8 +220,8 @@ func (v *Comparison) link(f git.File, in git.Tree) {
 
 // lead adds the links that lead out of the requested paths to files that the change edits.
 func (v *Comparison) lead() {
-	for _, p := range slices.Sorted(maps.Keys(v.changed)) {
-		f := v.changed[p]
+	for _, p := range slices.Sorted(maps.Keys(v.After.tree)) {
+		f := v.After.tree[p]
 		if f.Kind() == "" || v.touched[p] || !v.requested.Has(p) {
 			continue
 		}
@@ -262,8 +263,8 @@ func (v *Comparison) describes(f git.File) bool {
 
 // neighbors adds the files that did not change, where one cluster may be in several.
 func (v *Comparison) neighbors() error {
-	for _, p := range slices.Sorted(maps.Keys(v.base)) {
-		f := v.base[p]
+	for _, p := range slices.Sorted(maps.Keys(v.Before.tree)) {
+		f := v.Before.tree[p]
 		if v.affected[p] && !v.touched[p] {
 			v.unnamed[p] = v.describes(f)
 		}
@@ -275,7 +276,7 @@ func (v *Comparison) neighbors() error {
 			return err
 		}
 		if v.touched[path.Join(path.Dir(p), planfolder.PlanFile)] || v.joins(f, text) || v.affected[p] && (v.words(text) || yamledit.Disguised(text)) {
-			v.before, v.after = append(v.before, f), append(v.after, f)
+			v.Before.files, v.After.files = append(v.Before.files, f), append(v.After.files, f)
 		}
 	}
 	return nil
@@ -284,7 +285,7 @@ func (v *Comparison) neighbors() error {
 // Rest are the sources of the requested files that did not change and may describe clusters.
 func (v *Comparison) Rest() []source.Source {
 	var files []git.File
-	for p, f := range v.base {
+	for p, f := range v.Before.tree {
 		if f.Kind() == "" && !v.touched[p] && p != v.values && v.searched(f) && v.requested.Has(p) {
 			files = append(files, f)
 		}

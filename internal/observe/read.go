@@ -45,8 +45,6 @@ type part func(context.Context, *observed.Observation) error
 // is who was seen to lead.
 const moment = 10 * time.Second
 
-var errNoVersion = errors.New("the response is not a version of Kubernetes")
-
 // errSlow keeps a verdict from joining what was true at different times.
 var errSlow = errors.New("the responses take too long to describe one moment")
 
@@ -129,7 +127,7 @@ func (o *Observer) readVersion(ctx context.Context, out *observed.Observation) e
 	return o.Read(ctx, r, func(a kube.Answer) error {
 		var v version.Info
 		if err := json.Unmarshal(a.Body, &v); err != nil || v.GitVersion == "" {
-			return errNoVersion
+			return errors.New("the response is not a version of Kubernetes")
 		}
 		out.Version = v.GitVersion
 		return nil

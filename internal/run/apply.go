@@ -141,14 +141,16 @@ func (a Apply) cluster(f clusters.Cluster, t transform.Target) (*Applied, error)
 
 // steps returns what is to be done to a cluster, and the manual stages before and
 // after it; nothing is left to do where it returns none.
-func (a Apply) steps(f clusters.Cluster, made *Applied) (steps, manual []plan.Step, err error) {
+func (a Apply) steps(f clusters.Cluster, saved plan.Saved, made *Applied) (steps, manual []plan.Step, err error) {
 	if err := stages.CheckUndone(f.Docs[0].File(), a.Undo); err != nil {
 		return nil, nil, err
 	}
 	t := made.Target
 	switch {
+	case !made.Known:
+		return nil, nil, nil
 	case a.saved():
-		return a.savedSteps(f)
+		return a.savedSteps(f, saved)
 	case a.Undo != "":
 		steps, err = plan.Undo(f.Format, f.Docs, t, a.Undo, a.Choice.Through)
 		return steps, nil, err
@@ -174,11 +176,12 @@ func blocked(s plan.Step) bool { return s.State == plan.Blocked }
 // next finds the stages that a cluster takes, and the documents after them. It returns what to tell of the cluster in any case.
 func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamledit.Document, error) {
 	made := &Applied{Known: true, Target: t, Planned: t}
+	var saved plan.Saved
 	if a.saved() {
-		plan, known := a.picked(f)
-		made.Known, made.Target, made.Planned = known, plan.Target, plan.Target
+		saved, made.Known = a.picked(f)
+		made.Target, made.Planned = saved.Target, saved.Target
 	}
-	steps, manual, err := a.steps(f, made)
+	steps, manual, err := a.steps(f, saved, made)
 	name := begin(f)
 	var first *plan.ManualStagePending
 	switch {
@@ -189,11 +192,11 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamled
 			return made, nil, nil
 		}
 		return made, nil, err
-	case errors.Is(err, errNotPlanned):
-		made.Outcome = report.Outcome{Name: name, What: err.Error()}
-		return made, nil, nil
 	case err != nil:
 		return made, nil, err
+	case !made.Known:
+		made.Outcome = report.Outcome{Name: name, What: "not in the plan"}
+		return made, nil, nil
 	case len(steps) == 0:
 		made.Outcome = report.Outcome{Name: name, What: "nothing to do"}
 		return made, nil, nil

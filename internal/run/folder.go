@@ -111,10 +111,7 @@ func (fs *Folders) claim(s plan.Saved) error {
 // planFiles returns what a plan folder holds for people. server are the flags that name the
 // Rancher of a live cluster.
 func planFiles(p *plan.Plan, shown report.Plan, folder string, paths []string, of clusters.Cluster, server []string) ([]planfolder.File, error) {
-	from, err := newStart(folder, paths)
-	if err != nil {
-		return nil, err
-	}
+	from := newStart(folder, paths)
 	book := report.Runbook{Plan: p, Top: from.name(), Folder: from.path(folder), Paths: map[string]string{}}
 	if of.Live != nil {
 		book.Live, book.Server = of.Live.Name(), server
@@ -235,20 +232,17 @@ func suffixesOf(docs []*yamledit.Document) []string {
 type start struct{ top, folder string }
 
 // newStart finds it for a plan folder and the files of the plan, "" for a stream.
-func newStart(out string, files []string) (start, error) {
+func newStart(out string, files []string) start {
 	here, err := os.Getwd()
-	if err != nil {
-		return start{}, err
-	}
 	top, real := git.Top(here)
 	if up, err := filepath.Rel(real, top); err == nil && top != "" {
 		top = filepath.Join(here, up) // as the folder is called
 	}
 	outside := func(file string) bool { return file != "" && !isBelow(top, file) }
-	if top == "" || !isBelow(top, out) || slices.ContainsFunc(files, outside) {
-		return start{}, nil
+	if err != nil || top == "" || !isBelow(top, out) || slices.ContainsFunc(files, outside) {
+		return start{}
 	}
-	return start{top, here}, nil
+	return start{top, here}
 }
 
 // isBelow reports whether an absolute path is in a folder.

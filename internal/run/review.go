@@ -67,7 +67,7 @@ func (o Review) Run(ctx context.Context) (Reviewed, error) {
 	if err := r.begin(ctx); err != nil {
 		return r.Reviewed, err
 	}
-	r.Result = report.Review{APIVersion: report.APIVersion, Kind: "Review", Base: r.from, Clusters: []report.ReviewedCluster{}, Findings: []transform.Finding{}}
+	r.Result = report.Review{TypeMeta: report.Type("Review"), Base: r.from, Clusters: []report.ReviewedCluster{}, Findings: []transform.Finding{}}
 	defer r.Progress.Start(ctx).End()
 	r.Nodes, r.Parsed = yamledit.Spent()
 	err = transform.Guard("the change", func() error {
@@ -145,18 +145,15 @@ func (r *reviewing) compare(ctx context.Context) error {
 		result.Found(r.leftOut(ctx, pattern, v, t.Accept)...)
 	}
 	pairs := review.Pairs(before, after, v.Earlier)
-	places := review.NewPlaces(before, after)
+	var rest []*review.Side // of files that do not change
 	if len(has.saved) > 0 || slices.ContainsFunc(pairs, review.Pair.Comes) {
-		rest := r.open(ctx, clusters.Version{Sources: v.Rest(), Overlays: v.After.Overlays}).sides // what cannot be read is not of this change
-		for _, s := range rest {
-			places.Add(s)
-		}
+		rest = r.open(ctx, clusters.Version{Sources: v.Rest(), Overlays: v.After.Overlays}).sides // what cannot be read is not of this change
 		if n := len(has.saved); n > 0 {
 			v.Skipped["of saved plans"] = n
 		}
 		result.Found(listedFiles(has.saved, before, slices.Concat(after, rest))...)
 	}
-	return r.pairs(ctx, pairs, places, v)
+	return r.pairs(ctx, pairs, review.NewPlaces(before, after, rest), v)
 }
 
 // pairs evaluates what changed of each cluster.

@@ -5,7 +5,6 @@ package run
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
@@ -16,15 +15,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-var errNotPlanned = errors.New("not in the plan")
-
 // savedSteps takes the documents of a cluster as far as its saved plan says.
-func (a Apply) savedSteps(f clusters.Cluster) (steps, manual []plan.Step, err error) {
-	saved, ok := a.picked(f)
-	switch {
-	case !ok:
-		return nil, nil, errNotPlanned
-	case a.Undo != "":
+func (a Apply) savedSteps(f clusters.Cluster, saved plan.Saved) (steps, manual []plan.Step, err error) {
+	if a.Undo != "" {
 		steps, err = saved.Undo(f.Docs, a.Undo, a.Choice.Through)
 		return steps, nil, err
 	}

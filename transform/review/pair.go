@@ -73,22 +73,16 @@ func (p Pair) Comes() bool { return p.adds() || p.After != nil && file(p.Before)
 // Places are where clusters are described before a change and after it, by their names.
 type Places struct{ before, after kustomize.Places }
 
-// NewPlaces has the clusters of files that change.
-func NewPlaces(before, after []*Side) Places {
+// NewPlaces has the clusters of files that change, and of those that do not.
+func NewPlaces(before, after, rest []*Side) Places {
 	p := Places{kustomize.Places{}, kustomize.Places{}}
-	for _, s := range before {
+	for _, s := range slices.Concat(before, rest) {
 		s.describe(p.before)
 	}
-	for _, s := range after {
+	for _, s := range slices.Concat(after, rest) {
 		s.describe(p.after)
 	}
 	return p
-}
-
-// Add adds a cluster of a file that does not change.
-func (p Places) Add(s *Side) {
-	s.describe(p.before)
-	s.describe(p.after)
 }
 
 func (s *Side) describe(in kustomize.Places) {
