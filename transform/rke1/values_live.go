@@ -15,11 +15,7 @@ func (m *migration) valuesFor(o ccm.Options) (string, error) {
 		text, _ := ccm.Values(o, m.controlPlaneNodes())
 		return text, nil
 	}
-	after, err := m.completed(o)
-	if err != nil {
-		return "", err
-	}
-	return string(after.Bytes()), nil
+	return written(m.completed(o))
 }
 
 // finalValuesFor returns those after the migration.
@@ -31,13 +27,17 @@ func (m *migration) finalValuesFor(o ccm.Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	after, err := edited(doc, func(c ccm.Chart, e *yamledit.Edit) error {
+	return written(edited(doc, func(c ccm.Chart, e *yamledit.Edit) error {
 		return c.StopMigrating(ccm.Edits{File: e}, c.FinalTag(m.target, Name, o.Minor), m.target.KeepLeaderMigration)
-	})
+	}))
+}
+
+// written is the text of a values file that could be edited.
+func written(values *yamledit.Document, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(after.Bytes()), nil
+	return string(values.Bytes()), nil
 }
 
 // completed is the operator's own file with what the options require.

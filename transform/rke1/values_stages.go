@@ -40,12 +40,11 @@ func (m *migration) helmWithValues(why string) action.Action {
 }
 
 func (m *migration) completeValues(e *yamledit.Edit) error {
-	ed := ccm.Edits{File: e}
 	if m.isExternal() && m.target.Situation != transform.Broken && !m.file.chart.Migrates() {
 		return nil // it has left the migration, or never took part
 	}
 	if !m.target.Situation.HasInTreeProvider() {
-		if err := m.file.chart.StopMigrating(ed, m.finalTag(), false); err != nil {
+		if err := m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), false); err != nil {
 			return err
 		}
 	}
@@ -67,7 +66,6 @@ func nothing(string, any, any) bool { return false }
 // uncompleteValues takes the chart out of a migration that has not begun. What else the stage
 // added does not show.
 func (m *migration) uncompleteValues(e *transform.Reverse) error {
-	ed := ccm.Edits{File: e.Edit}
 	if !m.file.chart.Migrates() {
 		return nil
 	}
@@ -78,7 +76,7 @@ func (m *migration) uncompleteValues(e *transform.Reverse) error {
 			args.Remove(e.Edit, at, a.Name)
 		}
 	}
-	return m.file.chart.StopMigrating(ed, "", false)
+	return m.file.chart.StopMigrating(ccm.Edits{File: e.Edit}, "", false)
 }
 
 // disableByValues takes the chart out of the migration.
@@ -95,8 +93,7 @@ func (m *migration) disableByValues() transform.Stage {
 }
 
 func (m *migration) leaveMigration(e *yamledit.Edit) error {
-	ed := ccm.Edits{File: e}
-	return m.file.chart.StopMigrating(ed, m.finalTag(), m.target.KeepLeaderMigration)
+	return m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), m.target.KeepLeaderMigration)
 }
 
 func (m *migration) checkLeft(after *migration) error {
@@ -109,7 +106,6 @@ func (m *migration) checkLeft(after *migration) error {
 // rejoinMigration gives the chart its flag back. The image stays: it is the one of the cluster's
 // minor.
 func (m *migration) rejoinMigration(e *transform.Reverse) error {
-	ed := ccm.Edits{File: e.Edit}
 	chart := m.file.chart
 	if !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
 		return nil
@@ -126,7 +122,7 @@ func (m *migration) rejoinMigration(e *transform.Reverse) error {
 	if chart.Migrates() {
 		return nil // it was to keep the flag
 	}
-	return chart.StartMigrating(ed, o)
+	return chart.StartMigrating(ccm.Edits{File: e.Edit}, o)
 }
 
 // writtenByUs reports whether the file has the values that a plan folder has, but for the flag.
@@ -146,8 +142,7 @@ func (m *migration) upgradeByValues() transform.Stage {
 }
 
 func (m *migration) raiseImage(e *yamledit.Edit) error {
-	ed := ccm.Edits{File: e}
-	return m.file.chart.StopMigrating(ed, m.finalTag(), true)
+	return m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), true)
 }
 
 func (m *migration) checkImage(after *migration) error {

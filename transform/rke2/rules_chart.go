@@ -33,16 +33,10 @@ func (m *migration) eachChart(check func(installed)) {
 	}
 }
 
-// manifestFinding returns a finding about a node of a document of the manifest,
-// with the path to it from the cluster's own root.
-func (m *migration) manifestFinding(i int, n yamledit.Node, message, fix string) transform.Finding {
-	return m.bundle().Finding(i, n, message, fix)
-}
-
 // about returns a finding about a node of the HelmChart, or about its spec where
 // the node is not there.
 func (c installed) about(n yamledit.Node, message, fix string) transform.Finding {
-	return c.manifestFinding(c.chart.Index, yamledit.First(n, c.chart.Root.Get("spec")), message, fix)
+	return c.bundle().Finding(c.chart.Index, yamledit.First(n, c.chart.Root.Get("spec")), message, fix)
 }
 
 // in returns a finding about a node of a source of values, or about the source
@@ -56,7 +50,7 @@ func (c installed) in(l helmchart.Layer, n yamledit.Node, message, fix string) t
 	}
 	f := transform.FindingAt(l.At, message, fix)
 	if l.Index != helmchart.InFile {
-		f = c.manifestFinding(l.Index, l.At, message, fix)
+		f = c.bundle().Finding(l.Index, l.At, message, fix)
 	}
 	if n.Exists() && l.Form == helmchart.Content {
 		f.Line, f.Path = n.Line(), f.Path+"."+n.Path()
@@ -143,7 +137,7 @@ func (m *migration) helmReinstall(found *transform.Findings) {
 			return
 		}
 		at := yamledit.First(of.Spec("failurePolicy"), of.Root.Get("spec"))
-		found.Add(c.manifestFinding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort"))
+		found.Add(c.bundle().Finding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort"))
 	})
 }
 
@@ -164,7 +158,7 @@ func (m *migration) serviceOverrideNames(found *transform.Findings) {
 		}
 		at := d.Root().Get("stringData", ccm.CloudConfigKey)
 		rules.OverrideNames(at, version, func(n yamledit.Node, message, fix string) *transform.Finding {
-			return found.Add(m.manifestFinding(i, n, message, fix))
+			return found.Add(m.bundle().Finding(i, n, message, fix))
 		})
 	}
 }

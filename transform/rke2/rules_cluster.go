@@ -53,7 +53,7 @@ func (m *migration) manifestOverwritten(found *transform.Findings) {
 			continue
 		}
 		if earlier, twice := first[id]; twice {
-			found.Add(m.manifestFinding(i, d.Root(), fmt.Sprintf("this document is the same object as document [%d] of the manifest and overwrites it in the cluster", earlier), "join the two, or rename one"))
+			found.Add(m.bundle().Finding(i, d.Root(), fmt.Sprintf("this document is the same object as document [%d] of the manifest and overwrites it in the cluster", earlier), "join the two, or rename one"))
 			continue
 		}
 		first[id] = i

@@ -107,10 +107,10 @@ func (m *migration) chartTwice(found *transform.Findings) {
 	charts, _ := m.charts()
 	for i, c := range charts {
 		if i > 0 {
-			found.Add(m.manifestFinding(c.Index, c.Root.Get("spec"), fmt.Sprintf("document [%d] of the manifest installs the same DaemonSet, which only one Helm release can own", charts[0].Index), "remove one of the two"))
+			found.Add(m.bundle().Finding(c.Index, c.Root.Get("spec"), fmt.Sprintf("document [%d] of the manifest installs the same DaemonSet, which only one Helm release can own", charts[0].Index), "remove one of the two"))
 		}
 		if twin, twice := c.ConfiguredTwice(); twice {
-			found.Add(m.manifestFinding(twin.Index, twin.Root, "this document is the same object as chartValues."+c.Name()+", and one overwrites the other in the cluster", "keep one of the two"))
+			found.Add(m.bundle().Finding(twin.Index, twin.Root, "this document is the same object as chartValues."+c.Name()+", and one overwrites the other in the cluster", "keep one of the two"))
 		}
 	}
 }
