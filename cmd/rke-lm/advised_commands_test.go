@@ -95,7 +95,7 @@ var programs = map[string]map[string][]string{
 // follow runs a command. It has to call a program, and each as the program is called.
 func (m *machine) follow(t *testing.T, command string) {
 	t.Helper()
-	calls := m.run(t, command)
+	calls := m.run(t, command)[0]
 	assert.Mustf(t, len(calls) != 0, "%s: nothing runs", command)
 	for _, call := range calls {
 		if call[0] == "rke-lm" {

@@ -91,10 +91,10 @@ func TestAValueIsOneArgumentOfACommand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for i := range reflect.TypeOf(of).NumIn() {
 				const harmless = "harmless"
-				want := m.run(t, holding(of, i, harmless).Command)
-				for _, value := range hostile {
-					got := m.run(t, holding(of, i, value).Command)
-					diff := cmp.Diff(sameBut(want, harmless, value), sameBut(got, value, value))
+				values := append([]string{harmless}, hostile...)
+				calls := m.run(t, lists.Map(values, func(value string) string { return holding(of, i, value).Command })...)
+				for k, value := range values {
+					diff := cmp.Diff(sameBut(calls[0], harmless, value), sameBut(calls[k], value, value))
 					assert.Truef(t, diff == "", "argument %d: %q (-want +got):\n%s", i, value, diff)
 				}
 			}
@@ -153,7 +153,7 @@ func sameBut(calls [][]string, is, value string) []string {
 }
 
 // machine has programs that only write down how they are called.
-type machine struct{ sh, folder, programs, log string }
+type machine struct{ sh, folder, programs, log, script string }
 
 func newMachine(t *testing.T) *machine {
 	t.Helper()
@@ -166,43 +166,50 @@ func newMachine(t *testing.T) *machine {
 	for _, folder := range []string{m.folder, m.programs, m.log} {
 		assert.NilError(t, os.Mkdir(folder, 0o700))
 	}
-	// Each call has a file of its own, for the programs of a pipe run at the same
-	// time. What asks for nodes gets one.
-	script := "#!" + sh + "\nn=0\nset -C\nuntil { : > \"$LOG/$$.$n\"; } 2>/dev/null; do n=$((n+1)); done\nset +C\n" +
-		"printf '%s\\0' \"${0##*/}\" \"$@\" > \"$LOG/$$.$n\"\ncase \"$*\" in *'get nodes'*|*'print $1'*) echo node-1;; esac\n"
-	for _, name := range []string{"kubectl", "helm", "aws", "install", "mv", "rm", "sed", "grep", "awk", "xargs", "base64", "kubeadm", "rke", "rke-lm", "systemctl", "touch", "ls", "id", "cosign", "skopeo"} {
-		assert.NilError(t, os.WriteFile(filepath.Join(m.programs, name), []byte(script), 0o700))
+	// Each call has a file of its own, for the programs of a pipe run at the same time. What asks for nodes gets one.
+	const called = "called() {\ncall_=0\nset -C\nuntil { true > \"$LOG/$nth_.$call_\"; } 2>/dev/null; do call_=$((call_+1)); done\nset +C\n" +
+		"printf '%s\\0' \"$@\" > \"$LOG/$nth_.$call_\"\ncase \"$*\" in *'get nodes'*|*'print $1'*) echo node-1;; esac\n}\n"
+	m.script = called
+	for _, name := range []string{"kubectl", "helm", "aws", "install", "mv", "rm", "sed", "grep", "awk", "xargs", "base64", "kubeadm", "rke", "systemctl", "touch", "ls", "id", "cosign", "skopeo"} {
+		m.script += name + "() { called " + name + " \"$@\"; }\n"
 	}
+	m.script += "nth_=0\nfor it_; do export nth_=$((nth_+1)); (set --; eval \"$it_\"); done"
+	// No function has a hyphen in its name.
+	assert.NilError(t, os.WriteFile(filepath.Join(m.programs, "rke-lm"), []byte("#!"+sh+"\n"+called+"called rke-lm \"$@\"\n"), 0o700))
 	return m
 }
 
-// run runs a command and returns the calls. Nothing but a file that the command
-// itself names may be written.
-func (m *machine) run(t *testing.T, command string) [][]string {
+// run runs commands and returns the calls of each. Nothing but a file that the commands
+// themselves name may be written.
+func (m *machine) run(t *testing.T, commands ...string) [][][]string {
 	t.Helper()
 	before := m.entries(t)
-	calls, _ := m.calls(t, m.folder, command) // what is not there on this machine fails; which programs are called tells
+	all, _ := m.calls(t, m.folder, commands) // what is not there on this machine fails; which programs are called tells
 	diff := cmp.Diff(before, m.entries(t))
-	assert.Truef(t, diff == "" || strings.Contains(command, action.KubeadmFile), "%s wrote (-before +after):\n%s", command, diff)
-	for _, call := range calls {
-		assert.Truef(t, call[0] != "touch", "%s runs a value", command)
+	assert.Truef(t, diff == "" || strings.Contains(commands[0], action.KubeadmFile), "%s wrote (-before +after):\n%s", commands, diff)
+	for i, calls := range all {
+		for _, call := range calls {
+			assert.Truef(t, call[0] != "touch", "%s runs a value", commands[i])
+		}
 	}
-	return calls
+	return all
 }
 
-// calls runs a script in a folder, and returns the calls and what it prints.
-func (m *machine) calls(t *testing.T, folder, script string) (calls [][]string, said string) {
+// calls runs commands in a folder, each in a subshell, and returns the calls of each and what they print.
+func (m *machine) calls(t *testing.T, folder string, commands []string) (calls [][][]string, said string) {
 	t.Helper()
-	c := exec.Command(m.sh, "-c", script)
+	c := exec.Command(m.sh, append([]string{"-c", m.script, "sh"}, commands...)...)
 	c.Dir = folder
 	c.Env = []string{"PATH=" + m.programs, "LOG=" + m.log, "HOME=/root", "RANCHER_KUBECONFIG=rancher.yaml", "CONTEXT=harbour", "CONTROL_PLANE_ROLE=cp", "NODE_ROLE=node", "CLUSTER_ID=id", "RESOURCES=r"}
 	out, _ := c.CombinedOutput()
-	files := assert.Value(filepath.Glob(filepath.Join(m.log, "*")))(t)
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		assert.Must(t, err == nil && os.Remove(f) == nil, "the log cannot be read")
-		words := strings.Split(string(text), "\x00")
-		calls = append(calls, words[:len(words)-1])
+	calls = make([][][]string, len(commands))
+	for i := range commands {
+		for _, f := range assert.Value(filepath.Glob(filepath.Join(m.log, fmt.Sprint(i+1, ".*"))))(t) {
+			text, err := os.ReadFile(f)
+			assert.Must(t, err == nil && os.Remove(f) == nil, "the log cannot be read")
+			words := strings.Split(string(text), "\x00")
+			calls[i] = append(calls[i], words[:len(words)-1])
+		}
 	}
 	return calls, string(out)
 }

@@ -102,6 +102,10 @@ func goldenFiles(t *testing.T) []golden.Case {
 	return slices.DeleteFunc(golden.Inputs(t), isLive)
 }
 
+// ofEachFormat returns those that differ in their stages: the files of the cases of rules differ in one rule, and no
+// command and no step comes from them alone.
+func ofEachFormat(t *testing.T) []golden.Case { return golden.Inputs(t, "manifest-", "rke1-", "rke2-") }
+
 // chunksOf returns the documents of a golden input, which say of which case they are.
 func chunksOf(c golden.Case) []yamledit.Chunk {
 	return yamledit.Split(filepath.Join(c.Name, c.Input()), []byte(c.Text()))

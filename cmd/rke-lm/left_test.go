@@ -16,7 +16,6 @@ import (
 	udiff "github.com/aymanbagabas/go-udiff"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -27,10 +26,7 @@ import (
 func TestTheNextLineLeadsToThePromisedEnd(t *testing.T) {
 	sweep(t)
 	ends := 0
-	for _, c := range golden.Inputs(t) {
-		if isLive(c) || strings.HasPrefix(c.Name, "refused-") || almost(c) {
-			continue
-		}
+	for _, c := range ofEachFormat(t) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Chdir(c.LayOut(t))
 			ends += leads(t, c.Input(), c.Flags())

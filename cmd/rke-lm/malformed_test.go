@@ -23,13 +23,13 @@ import (
 
 // samples are golden cases that have, together, most of what is read.
 var samples = []string{
-	"rke2-docs-like-minimal", "rke2-page-entry-overwrites", "rke2-values-config", "rke2-values-set-not", "rke2-tainted-control-plane-pool", "rke2-chart-archive-not", "rke2-own-daemonset",
+	"rke2-page-entry-overwrites", "rke2-values-config", "rke2-values-set-not", "rke2-tainted-control-plane-pool", "rke2-chart-archive-not", "rke2-own-daemonset",
 	"rke2-leader-migration-config-given", "rke2-past-126-broken-custom-external", "rke2-custom-cluster-own-labels", "rke2-migrated-as-published", "rke1-minimal", "rke1-block-settings", "rke1-extra-args-array", "rke1-addons-granted",
-	"manifest-cloud-daemonset", "manifest-cloud-finished", "manifest-static-pod-with-configuration", "manifest-deployment-certificates-in-image", "manifest-kubeadm-mapping", "manifest-kubeadm-nodes",
+	"manifest-cloud-finished", "manifest-static-pod-with-configuration", "manifest-deployment-certificates-in-image", "manifest-kubeadm-mapping", "manifest-kubeadm-nodes",
 }
 
 // misfits are values that a part may have instead of its own.
-var misfits = []any{nil, "x", "", 7, true, []any{}, map[string]any{}, []any{nil}, []any{map[string]any{}}, map[string]any{"": nil}}
+var misfits = []any{nil, "x", "", 7, []any{}, map[string]any{}, []any{map[string]any{}}, map[string]any{"": nil}}
 
 // eachWrong makes one part after the other below a path miss, or be of another type, and calls use with what was done.
 func eachWrong(in any, path string, use func(what string)) {

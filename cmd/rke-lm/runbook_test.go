@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
@@ -42,15 +41,9 @@ func TestTheCommandsOfARunbookFindTheirFiles(t *testing.T) {
 	sweep(t)
 	m := newMachine(t)
 	books, ran := 0, map[string]bool{}
-	for _, c := range golden.Inputs(t) {
-		if isLive(c) || almost(c) {
-			continue
-		}
+	for _, c := range ofEachFormat(t) {
 		t.Run(c.Name, func(t *testing.T) {
 			for _, repository := range []bool{true, false} {
-				if !repository && strings.HasPrefix(c.Name, "rule-") {
-					continue
-				}
 				files := map[string]string{"folder/own": ""}
 				if repository {
 					files[".git/HEAD"] = ""
@@ -93,24 +86,23 @@ var commandOfRunbook = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 func findsFiles(t *testing.T, m *machine, book string, ran map[string]bool) {
 	t.Helper()
 	commands := commandOfRunbook.FindAllStringSubmatch(book, -1)
-	var files []string
-	script := ""
+	var files, scripts []string
 	for _, c := range commands {
 		if words := wordsOf(strings.TrimSuffix(c[1], "\n")); strings.HasPrefix(c[1], "rke-lm apply --plan ") { // most commands, and they need no shell
 			files = append(files, words[3], words[len(words)-1])
 		} else if !ran[c[1]] {
 			ran[c[1]] = !strings.Contains(c[1], "plans/") && !strings.Contains(c[1], "my clusters/")
-			script += "(\n" + c[1] + ")\n"
+			scripts = append(scripts, c[1])
 		}
 	}
-	calls, said := m.calls(t, ".", script)
-	for _, call := range calls {
+	calls, said := m.calls(t, ".", scripts)
+	for _, call := range slices.Concat(calls...) {
 		files = append(files, filesRead(call)...)
 	}
 	for _, name := range files {
 		_, err := os.Stat(name)
 		assert.Truef(t, err == nil, "%v\n%s", err, book)
 	}
-	assert.Truef(t, !regexp.MustCompile("No such file|cannot open|not found|Permission denied|[Ss]yntax error|unexpected").MatchString(said), "%s\n%s", said, script)
+	assert.Truef(t, !regexp.MustCompile("No such file|cannot open|not found|Permission denied|[Ss]yntax error|unexpected").MatchString(said), "%s\n%s", said, scripts)
 	assert.True(t, len(commands) != 0, "it has no command")
 }

@@ -27,9 +27,7 @@ import (
 var undoTargets = map[string]transform.Target{
 	"external":                              {EndState: transform.EndStateExternal},
 	"aws-override":                          {EndState: transform.EndStateOverride, Cordon: transform.CordonAlways},
-	"external, upgraded":                    {EndState: transform.EndStateExternal, Version: "next"},
-	"aws-override, upgraded":                {EndState: transform.EndStateOverride, Version: "next", Cordon: transform.CordonNever},
-	"flag kept":                             {EndState: transform.EndStateExternal, KeepLeaderMigration: true},
+	"flag kept":                             {EndState: transform.EndStateExternal, KeepLeaderMigration: true, Cordon: transform.CordonNever},
 	"flag kept, upgraded":                   {EndState: transform.EndStateOverride, KeepLeaderMigration: true, Version: "next"},
 	"short leases":                          {EndState: transform.EndStateExternal, ShortLeases: true},
 	"short leases, upgraded":                {EndState: transform.EndStateOverride, ShortLeases: true, Version: "next"},
@@ -60,8 +58,10 @@ func TestEveryStageCanBeUndone(t *testing.T) {
 						savedPlanGoesForwardAndBack(t, p)
 						undoGivesBackTheTreeOrRefuses(t, d, p)
 						whatIsUndoneCanBeAppliedAgain(t, d, p)
-						p.Target.ShortLeases = false // the documents show it
-						undoGivesBackTheTreeOrRefuses(t, d, p)
+						if p.Target.ShortLeases {
+							p.Target.ShortLeases = false // the documents show it
+							undoGivesBackTheTreeOrRefuses(t, d, p)
+						}
 					}
 				}
 			})
