@@ -115,9 +115,6 @@ func duringTrouble(t *testing.T, c trouble, seen func(*apitest.Server) bool, dur
 	t.Helper()
 	s := apitest.StartTLS(t)
 	s.Fill(520)
-	for i := range s.Nodes {
-		s.Nodes[i].Status.Images = nil // they only take time
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &befallen{Server: s, config: s.Kubeconfig(t), over: cancel}
 	t.Cleanup(b.end)

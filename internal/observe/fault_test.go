@@ -86,14 +86,11 @@ func afterStorm(length time.Duration, f func(*http.Request) apitest.Fault) func(
 	}
 }
 
-// large is a cluster whose nodes come in two pages, which are small: many such clusters are looked at together.
+// large is a cluster whose nodes come in two pages.
 func large(t *testing.T) *apitest.Server {
 	t.Helper()
 	s := apitest.Start(t)
 	s.Fill(700)
-	for i := range s.Nodes {
-		s.Nodes[i].Status.Images = nil
-	}
 	return s
 }
 

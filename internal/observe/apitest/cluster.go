@@ -5,8 +5,6 @@ package apitest
 
 import (
 	"fmt"
-	"slices"
-	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -65,17 +63,8 @@ func node(i int) corev1.Node {
 		n.Spec.Taints = []corev1.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}}
 	}
 	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "kubelet is posting ready status"}}
-	n.Status.Images = slices.Clone(images())
 	return n
 }
-
-// images are those of a Node, as many as a kubelet reports.
-var images = sync.OnceValue(func() (list []corev1.ContainerImage) {
-	for k := range 40 {
-		list = append(list, corev1.ContainerImage{Names: []string{fmt.Sprintf("registry.example.org/team-%d/service-%d@sha256:%064x", k%7, k, k), fmt.Sprintf("registry.example.org/team-%d/service-%d:v1.%d.0", k%7, k, k)}})
-	}
-	return list
-})
 
 func kubeManager(i int) corev1.Pod {
 	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "kube-controller-manager-" + NodeName(i), Labels: map[string]string{"component": "kube-controller-manager"}, Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "5f1d"}}}
