@@ -119,16 +119,16 @@ func (w *work) clusterChanged(cluster types.NamespacedName) {
 	defer w.mu.Unlock()
 	switch {
 	case len(w.members) == 0:
-		w.lookAgain()
+		w.listAgain()
 	case w.expire(cluster.String(), cluster.Name): // an RKE1 cluster has its ID alone
 		w.mark()
 		w.requeue()
 	}
 }
 
-// lookAgain lets the clusters be listed again, but not more often than in a while: changes of clusters come as they like,
+// listAgain lets the clusters be listed again, but not more often than in a while: changes of clusters come as they like,
 // and each list is of all of them.
-func (w *work) lookAgain() {
+func (w *work) listAgain() {
 	if w.listing {
 		return
 	}

@@ -122,14 +122,14 @@ func (c Connection) nowhere(err error) error {
 const loading = "error loading config file "
 
 // unloaded returns the file, and what is wrong with it.
-func unloaded(said string) (file, what string) {
-	quoted, _ := strconv.QuotedPrefix(said)
+func unloaded(text string) (file, what string) {
+	quoted, _ := strconv.QuotedPrefix(text)
 	file, _ = strconv.Unquote(quoted)
-	said = strings.TrimPrefix(said, quoted+": ")
-	if what = said[strings.LastIndex(said, ": ")+1:]; strings.HasPrefix(said, "open ") || strings.HasPrefix(said, "read ") {
+	text = strings.TrimPrefix(text, quoted+": ")
+	if what = text[strings.LastIndex(text, ": ")+1:]; strings.HasPrefix(text, "open ") || strings.HasPrefix(text, "read ") {
 		return file, strings.TrimSpace(what)
 	}
-	_, line, is := strings.Cut(said, "yaml: ")
+	_, line, is := strings.Cut(text, "yaml: ")
 	if what = "it is not a kubeconfig"; is {
 		what += ", " + line
 	}

@@ -29,17 +29,17 @@ import (
 
 // Failure is a refusal of the server.
 type Failure struct {
-	What    string // what was requested: "list nodes"
-	server  string
-	Code    int // of HTTP
-	Message string
-	reason  metav1.StatusReason
-	said    []string // warnings that came with it
-	after   time.Duration
-	by      denial
-	entry   string // the ID of the cluster to which a Rancher does not let the user
-	page    bool   // no API server wrote it, so a proxy did
-	people  bool   // for people to read
+	What     string // what was requested: "list nodes"
+	server   string
+	Code     int // of HTTP
+	Message  string
+	reason   metav1.StatusReason
+	warnings []string // warnings that came with it
+	after    time.Duration
+	by       denial
+	entry    string // the ID of the cluster to which a Rancher does not let the user
+	page     bool   // no API server wrote it, so a proxy did
+	people   bool   // for people to read
 	// outdated means that there is another token by now.
 	outdated bool
 }
@@ -71,7 +71,7 @@ const noSuchPath = "404 page not found\n"
 
 func newFailure(res *http.Response, a Answer) *Failure {
 	seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // 0 where there is none
-	f := &Failure{Code: res.StatusCode, Message: http.StatusText(res.StatusCode), said: a.Warnings, after: time.Duration(max(seconds, 0)) * time.Second}
+	f := &Failure{Code: res.StatusCode, Message: http.StatusText(res.StatusCode), warnings: a.Warnings, after: time.Duration(max(seconds, 0)) * time.Second}
 	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
 		// The page of a login is no answer; its query may hold a token.
 		f.Message = fmt.Sprintf("it sends on to %s://%s%s, which is not followed; check the address and the credentials", to.Scheme, to.Host, redact.Text(to.Path))
@@ -92,9 +92,9 @@ func (f *Failure) read(a Answer) {
 	} else {
 		f.page, f.people = len(a.Body) > 0 && string(a.Body) != noSuchPath, bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
 		// A Rancher before a server answers so, for one of a cluster whose agent is not connected (github.com/rancher/norman/httperror).
-		var said struct{ Message string }
-		_ = json.Unmarshal(a.Body, &said)
-		s.Message = said.Message
+		var status struct{ Message string }
+		_ = json.Unmarshal(a.Body, &status)
+		s.Message = status.Message
 		f.by, f.entry = routed(f.Code, s.Message)
 	}
 	f.Message = redact.Text(cmp.Or(s.Message, f.Message))
@@ -106,7 +106,7 @@ func (f *Failure) read(a Answer) {
 // Warnings are those that came with a refusal; they often say more than it does.
 func Warnings(err error) []string {
 	if f, is := errors.AsType[*Failure](err); is {
-		return f.said
+		return f.warnings
 	}
 	return nil
 }
@@ -198,12 +198,12 @@ func (u *Unreached) Error() string {
 	case NoCredentials(u.Err):
 		advice = "log in again, or check the program that the kubeconfig has for the user"
 	}
-	server, what := said(u.Err)
+	server, what := networkError(u.Err)
 	return fmt.Sprintf("%s%s: %s; %s, and run the command again", server, u.What, what, advice)
 }
 
-// said is what the network reports, without the request that client-go repeats, and the server.
-func said(err error) (server, what string) {
+// networkError is what the network reports, without the request that client-go repeats, and the server.
+func networkError(err error) (server, what string) {
 	if u, is := errors.AsType[*url.Error](err); is {
 		if at, e := url.Parse(u.URL); e == nil {
 			server = at.Scheme + "://" + at.Host + ": "

@@ -111,7 +111,7 @@ func (f *first) last(began, end time.Time, err error) time.Time {
 	}
 	f.refused.Do(func() {
 		if f.began = began; f.note != nil {
-			_, what := said(err)
+			_, what := networkError(err)
 			f.note("cannot connect to " + f.where + ": " + what + "; trying again")
 		}
 	})

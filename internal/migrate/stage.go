@@ -114,7 +114,7 @@ func (r *run) order(ctx context.Context, t transition.Transition) (string, error
 	if err != nil {
 		return "", err
 	}
-	return rollout.Said(rollout.Order(seen, r.cluster.planner.Format.Live.Roles, changes)), nil
+	return rollout.OrderText(rollout.Order(seen, r.cluster.planner.Format.Live.Roles, changes)), nil
 }
 
 // act does what a stage does, in its order.

@@ -51,10 +51,10 @@ func (o *Observer) readReviews(ctx context.Context, out *observed.Observation) e
 			TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
 			Spec:     authorizationv1.SubjectAccessReviewSpec{User: asked.User, Groups: leadermigration.Groups(asked.User), ResourceAttributes: about},
 		}
-		var said authorizationv1.SubjectAccessReview
+		var answer authorizationv1.SubjectAccessReview
 		r := kube.Request{What: "create subjectaccessreviews.authorization.k8s.io", Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", Body: review}
-		err := o.Get(ctx, r, "SubjectAccessReview", &said)
-		asked.Allowed = said.Status.Allowed
+		err := o.Get(ctx, r, "SubjectAccessReview", &answer)
+		asked.Allowed = answer.Status.Allowed
 		return err
 	})
 }

@@ -196,7 +196,7 @@ func TestADumpOfAllNamespacesHasTheManagersOfAll(t *testing.T) {
 	o = in("kube-system")
 	assert.True(t, len(o.Managers) == 1 && o.KubeSystemOnly, o)
 	o = in("aws-ccm")
-	assert.True(t, !o.Looked(observed.Pods), "pods of another namespace say nothing about those of kube-system")
+	assert.True(t, !o.Saw(observed.Pods), "pods of another namespace say nothing about those of kube-system")
 }
 
 func TestADumpOfAnEarlierVersionIsOfKubeSystem(t *testing.T) {

@@ -30,13 +30,13 @@ type Owners struct {
 
 const (
 	managersLast = 2 * time.Second // how long the arguments of the managers count
-	lookTime     = 4 * time.Second // for one look, so that a cut does not hang
-	tailTime     = 2 * time.Second // from the last look to the end, at most
+	readTimeout  = 4 * time.Second // so that a cut does not hang
+	tailTime     = 2 * time.Second // from the last read to the end, at most
 )
 
-// Observe looks once, and returns the intervals that this completes.
+// Observe reads once, and returns the intervals that this completes.
 func (w *Owners) Observe(ctx context.Context) ([]check.Interval, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	asked := time.Now()
 	if asked.Sub(w.readAt) > managersLast {

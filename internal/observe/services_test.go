@@ -220,7 +220,7 @@ func TestADumpIsDatedByWhatTheAPIServerWrote(t *testing.T) {
 	o := assert.Value(dumped(t, list(pendingJSON,
 		`{"apiVersion":"v1","kind":"Event","metadata":{"name":"web.1","namespace":"shop","uid":"u-2","creationTimestamp":"2025-03-11T08:00:00Z"},"involvedObject":{"kind":"Service","name":"web","namespace":"shop","uid":"u-1"},"type":"Warning","reason":"SyncLoadBalancerFailed","message":"m","lastTimestamp":"2039-01-01T00:00:00Z"}`)))(t)
 	got := o.Services[0].For(o.Clock)
-	assert.Truef(t, got == 48*time.Hour && o.Services[0].Failure != nil && o.Looked(observed.Events), "%s, %+v", got, o.Services[0])
+	assert.Truef(t, got == 48*time.Hour && o.Services[0].Failure != nil && o.Saw(observed.Events), "%s, %+v", got, o.Services[0])
 }
 
 // Snapshots are read by other versions, strictly.

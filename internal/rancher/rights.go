@@ -85,10 +85,10 @@ func (s *Server) may(ctx context.Context, r rollout.Permission) (bool, error) {
 			Namespace: r.Namespace, Verb: r.Verb, Group: r.Group, Resource: resource, Subresource: part, Name: r.Name,
 		}},
 	}
-	var said authorizationv1.SelfSubjectAccessReview
+	var answer authorizationv1.SelfSubjectAccessReview
 	err := client.Get(ctx, kube.Request{
 		What: "create selfsubjectaccessreviews.authorization.k8s.io", Method: http.MethodPost,
 		Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", Body: review,
-	}, "SelfSubjectAccessReview", &said)
-	return said.Status.Allowed, err
+	}, "SelfSubjectAccessReview", &answer)
+	return answer.Status.Allowed, err
 }

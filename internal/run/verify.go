@@ -44,7 +44,7 @@ type Verify struct {
 // InCluster keeps the snapshot as a ConfigMap.
 const InCluster = "cluster"
 
-const lookPause = 2 * time.Second // between two looks at everything
+const checkInterval = 2 * time.Second // between two checks of everything
 
 // Run checks it, writes what was requested, and returns the verdict and what was written of a snapshot.
 func (v Verify) Run(ctx context.Context) (verdict report.Verification, kept string, err error) {
@@ -126,9 +126,9 @@ func (v *Verify) await(ctx context.Context, observer *observe.Observer) (*observ
 	gone := v.Outage()
 	for end, last := time.Now().Add(v.Wait), 0; ; {
 		o, err := Settled(ctx, observer, v.choice)
-		over := time.Now().Add(lookPause).After(end)
+		over := time.Now().Add(checkInterval).After(end)
 		if err != nil {
-			if over || ctx.Err() != nil || !gone.Retryable(err) || !kube.Pause(ctx, lookPause) {
+			if over || ctx.Err() != nil || !gone.Retryable(err) || !kube.Pause(ctx, checkInterval) {
 				return nil, err
 			}
 			continue
@@ -141,7 +141,7 @@ func (v *Verify) await(ctx context.Context, observer *observe.Observer) (*observ
 		if errs != last && v.Waits {
 			fmt.Fprintf(v.Notes, "errors: %d\n", errs)
 		}
-		if last = errs; errs == 0 || over || !kube.Pause(ctx, lookPause) {
+		if last = errs; errs == 0 || over || !kube.Pause(ctx, checkInterval) {
 			return o, nil
 		}
 	}

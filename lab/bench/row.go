@@ -68,8 +68,8 @@ func (r *row) run(ctx context.Context) error {
 		err = r.check(out.text.String())
 	}
 	if err != nil {
-		said, _ := os.ReadFile(messages.Name())
-		return fmt.Errorf("%s: %w\n%.2000s%.2000s", r.name, err, said, out.text.String())
+		log, _ := os.ReadFile(messages.Name())
+		return fmt.Errorf("%s: %w\n%.2000s%.2000s", r.name, err, log, out.text.String())
 	}
 	for _, c := range list {
 		k.cpu += c.ProcessState.UserTime() + c.ProcessState.SystemTime()

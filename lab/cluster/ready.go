@@ -51,11 +51,11 @@ func Await(ctx context.Context, limit time.Duration, name string, p *process.Pro
 		case <-ctx.Done():
 			return fmt.Errorf("lab: %s is not ready: %w; its log: %s", name, err, p.LogTail())
 		case <-p.Ended():
-			err, said := p.Err(), p.LogTail()
-			if strings.Contains(said, "address already in use") {
+			err, log := p.Err(), p.LogTail()
+			if strings.Contains(log, "address already in use") {
 				err = errTaken
 			}
-			return fmt.Errorf("lab: %s ended: %w; its log: %s", name, err, said)
+			return fmt.Errorf("lab: %s ended: %w; its log: %s", name, err, log)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

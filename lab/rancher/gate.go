@@ -51,7 +51,7 @@ func (g *gate) lets(ctx context.Context, user string, of []string) bool {
 	if is && time.Now().Before(known.until) {
 		return known.allowed
 	}
-	said, err := g.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+	review, err := g.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user, Groups: of,
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Group: managed.Group, Version: "v3", Resource: "clusters", Name: localName},
 	}}, metav1.CreateOptions{})
@@ -60,6 +60,6 @@ func (g *gate) lets(ctx context.Context, user string, of []string) bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.answered[user] = remembered{said.Status.Allowed, time.Now().Add(memory)}
-	return said.Status.Allowed
+	g.answered[user] = remembered{review.Status.Allowed, time.Now().Add(memory)}
+	return review.Status.Allowed
 }

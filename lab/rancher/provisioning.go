@@ -110,8 +110,8 @@ func (r *provisioning) process(ctx context.Context, text []byte, o *unstructured
 		if err != nil {
 			return "", err
 		}
-		if said, err := r.assign(ctx, m, p, ordinary); err != nil || said != "" {
-			return fmt.Sprintf("configuring %s node(s) %s: %s", role(m), m.Name, said), err
+		if failure, err := r.assign(ctx, m, p, ordinary); err != nil || failure != "" {
+			return fmt.Sprintf("configuring %s node(s) %s: %s", role(m), m.Name, failure), err
 		}
 	}
 	return ranchertest.NonReady(r.notLinked()), nil
@@ -167,13 +167,13 @@ func (r *provisioning) snapshot(ctx context.Context, o *unstructured.Unstructure
 		if i == 0 && extra == nil { // the init node is reconciled as ever
 			l = ordinary
 		}
-		said, err := r.assign(ctx, m, p, l)
+		failure, err := r.assign(ctx, m, p, l)
 		switch {
 		case err != nil:
 			return "", err
-		case said == planFailed && extra != nil:
+		case failure == planFailed && extra != nil:
 			return "operation etcd snapshot on node " + m.Node + " failed", r.phase(ctx, o, asked, rkev1.ETCDSnapshotPhaseFailed)
-		case said != "":
+		case failure != "":
 			return "etcd snapshot on node " + m.Node, nil
 		}
 	}

@@ -99,17 +99,17 @@ func (s *Server) ask(ctx context.Context, method, path, token string, body any) 
 		return nil, err
 	}
 	defer answer.Body.Close()
-	said, err := io.ReadAll(answer.Body)
+	reply, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return nil, err
 	}
 	if answer.StatusCode >= http.StatusBadRequest {
 		return nil, fmt.Errorf("%s %s: %w", method, path, &apierrors.StatusError{ErrStatus: metav1.Status{
-			Code: int32(answer.StatusCode), Message: answer.Status + ": " + string(said),
+			Code: int32(answer.StatusCode), Message: answer.Status + ": " + string(reply),
 		}})
 	}
 	var o map[string]any
-	return o, json.Unmarshal(said, &o)
+	return o, json.Unmarshal(reply, &o)
 }
 
 // await waits until one of Rancher's programs is ready.

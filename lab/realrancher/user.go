@@ -44,13 +44,13 @@ type account struct{ id, name, password string }
 // UserAttributeController.sync). After that it does not refresh them for an hour, so that the next login stays.
 func (s *Server) logIn(ctx context.Context, name, password string) (id, token string, err error) {
 	for range logins {
-		said, err := s.ask(ctx, http.MethodPost, "/v3-public/localProviders/local?action=login", "", map[string]any{
+		login, err := s.ask(ctx, http.MethodPost, "/v3-public/localProviders/local?action=login", "", map[string]any{
 			"username": name, "password": password, "responseType": "token",
 		})
 		if err != nil {
 			return "", "", err
 		}
-		token, _ := said["token"].(string)
+		token, _ := login["token"].(string)
 		if id, err := s.whose(ctx, token); err == nil && kept(s.attributes(ctx, id)) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -69,11 +69,11 @@ const logins = 10
 
 // whose returns the ID of the user of a token.
 func (s *Server) whose(ctx context.Context, token string) (string, error) {
-	said, err := s.ask(ctx, http.MethodGet, "/v3/users?me=true", token, nil)
+	answer, err := s.ask(ctx, http.MethodGet, "/v3/users?me=true", token, nil)
 	if err != nil {
 		return "", err
 	}
-	list, _ := said["data"].([]any)
+	list, _ := answer["data"].([]any)
 	if len(list) == 0 {
 		return "", errors.New("realrancher: a token of no user")
 	}

@@ -106,9 +106,9 @@ type Strictness struct {
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
 // NewStrictness counts what a strict decoder says of fields. what names the type.
-func NewStrictness(what string, said []string, err error) Strictness {
+func NewStrictness(what string, messages []string, err error) Strictness {
 	s := Strictness{what, map[string]int{}, err}
-	for _, message := range said {
+	for _, message := range messages {
 		s.fields[listIndex.ReplaceAllString(message, "[]")]++
 	}
 	return s

@@ -54,7 +54,7 @@ func Evaluate(doc *yamledit.Document, use Use) error {
 		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), "a patch of "+k.File+", not a cluster", k.instead())
 	}
 	if e, has := lists.Find(Effects(doc, use), func(e Effect) bool { return !e.apart }); has {
-		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), e.Said()+", so this is not what reaches the cluster: a patch can replace a list that is edited here", use.instead(e.by))
+		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), e.Text()+", so this is not what reaches the cluster: a patch can replace a list that is edited here", use.instead(e.by))
 	}
 	return nil
 }
@@ -115,8 +115,8 @@ func (k Kustomization) In(of *Kustomization) *Kustomization {
 	return &k
 }
 
-// Said reports what a patch does.
-func (p patch) Said() string {
+// Text is what a patch does.
+func (p patch) Text() string {
 	at := fmt.Sprintf("%s:%d", p.file, p.line)
 	switch {
 	case p.renames():
@@ -165,11 +165,11 @@ func (k *Kustomization) changing(doc *yamledit.Document, o *object) (list []patc
 		}
 	}
 	for _, item := range k.images(doc) {
-		list = append(list, patch{file: k.File, line: item.Line(), path: "the image", text: said(item)})
+		list = append(list, patch{file: k.File, line: item.Line(), path: "the image", text: textOf(item)})
 	}
 	for _, item := range k.root.Get("vars").Items() {
 		if variable := "$(" + str(item, "name") + ")"; strings.Contains(string(doc.Bytes()), variable) {
-			list = append(list, patch{file: k.File, line: item.Line(), path: variable, text: said(item), copies: true})
+			list = append(list, patch{file: k.File, line: item.Line(), path: variable, text: textOf(item), copies: true})
 		}
 	}
 	return list

@@ -47,17 +47,17 @@ func (k *Kustomization) replacements(load Load) {
 
 func (k *Kustomization) replacement(file string, item yamledit.Node) {
 	if folded(item) {
-		k.patches = append(k.patches, patch{file: file, line: item.Line(), text: said(item), copies: true})
+		k.patches = append(k.patches, patch{file: file, line: item.Line(), text: textOf(item), copies: true})
 	}
 	for _, into := range item.Get("targets").Items() {
 		of := target(into.Get("select"))
 		if !into.Get("fieldPaths").Exists() { // kustomize takes the name
-			k.patches = append(k.patches, patch{file: file, line: into.Line(), to: of, path: "metadata.name", text: said(item), apart: true, copies: true})
+			k.patches = append(k.patches, patch{file: file, line: into.Line(), to: of, path: "metadata.name", text: textOf(item), apart: true, copies: true})
 		}
 		for _, path := range into.Get("fieldPaths").Items() {
 			p, _ := path.String()
 			if _, counts := pointed(strings.ReplaceAll(p, ".", "/")); counts {
-				k.patches = append(k.patches, patch{file: file, line: path.Line(), to: of, path: p, text: said(item.Get("source")) + said(into), apart: ofName(p), copies: true})
+				k.patches = append(k.patches, patch{file: file, line: path.Line(), to: of, path: p, text: textOf(item.Get("source")) + textOf(into), apart: ofName(p), copies: true})
 			}
 		}
 	}
@@ -211,7 +211,7 @@ func (k *Kustomization) configuration(item yamledit.Node, load Load) {
 func (k *Kustomization) specs(file string, list yamledit.Node) {
 	for _, spec := range list.Items() {
 		if path, counts := pointed(str(spec, "path")); counts && path != whole {
-			k.patches = append(k.patches, patch{file: file, line: spec.Line(), to: selector{kind: word{text: str(spec, "kind")}}, path: path, text: said(spec), apart: ofName(path)})
+			k.patches = append(k.patches, patch{file: file, line: spec.Line(), to: selector{kind: word{text: str(spec, "kind")}}, path: path, text: textOf(spec), apart: ofName(path)})
 		}
 		k.specs(file, spec.Get("fieldSpecs"))
 	}
@@ -223,7 +223,7 @@ func (k *Kustomization) fields() {
 		k.specs(k.File, item.Get("fields"))
 	}
 	for _, item := range k.root.Get("replicas").Items() {
-		k.patches = append(k.patches, patch{file: k.File, line: item.Line(), to: selector{kind: word{text: "Deployment"}, name: word{text: str(item, "name")}}, path: "spec.replicas", text: said(item)})
+		k.patches = append(k.patches, patch{file: k.File, line: item.Line(), to: selector{kind: word{text: "Deployment"}, name: word{text: str(item, "name")}}, path: "spec.replicas", text: textOf(item)})
 	}
 }
 

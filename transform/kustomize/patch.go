@@ -118,8 +118,8 @@ func folded(n yamledit.Node) bool {
 
 // unclear counts for every object what has keys in another case, and the annotation that leaves objects out.
 func (k *Kustomization) unclear() {
-	if folded(k.root) || strings.Contains(said(k.root.Get("commonAnnotations")), localConfig) {
-		k.unread(k.root, nil, said(k.root))
+	if folded(k.root) || strings.Contains(textOf(k.root.Get("commonAnnotations")), localConfig) {
+		k.unread(k.root, nil, textOf(k.root))
 	}
 }
 
@@ -141,7 +141,7 @@ func (k *Kustomization) patch(item yamledit.Node, load Load) {
 	if text, ok := item.Get("patch").String(); ok {
 		k.read(k.File, item.Get("patch").Line(), to, text, item.Get("options").Exists())
 	} else {
-		k.unread(item, to, said(item))
+		k.unread(item, to, textOf(item))
 	}
 }
 
@@ -203,8 +203,8 @@ type change struct {
 	text string
 }
 
-// said is a value as a text, with the keys of mappings in their order.
-func said(n yamledit.Node) string { return fmt.Sprintf("%#v", n.Value()) }
+// textOf is a value as a text, with the keys of mappings in their order.
+func textOf(n yamledit.Node) string { return fmt.Sprintf("%#v", n.Value()) }
 
 // whole means an object that is replaced or deleted.
 const whole = "the whole object"
@@ -219,7 +219,7 @@ func changes(root yamledit.Node, options bool) []change {
 				continue
 			}
 			if path, counts := pointed(str(op, key)); counts {
-				list = append(list, change{path, op.Line(), said(op)})
+				list = append(list, change{path, op.Line(), textOf(op)})
 			}
 		}
 	}
@@ -227,15 +227,15 @@ func changes(root yamledit.Node, options bool) []change {
 		switch e.Key {
 		case "apiVersion", "kind", "metadata":
 			if name := e.Value.Get("name"); options && name.Exists() {
-				list = append(list, change{"metadata.name", name.Line(), said(name)})
+				list = append(list, change{"metadata.name", name.Line(), textOf(name)})
 			} else if options && e.Key == "kind" {
-				list = append(list, change{"kind", e.Value.Line(), said(e.Value)})
+				list = append(list, change{"kind", e.Value.Line(), textOf(e.Value)})
 			}
 		case "$patch":
-			list = append(list, change{whole, e.Value.Line(), said(e.Value)})
+			list = append(list, change{whole, e.Value.Line(), textOf(e.Value)})
 		default:
 			c := leaf(e.Key, e.Value)
-			c.text = said(e.Value)
+			c.text = textOf(e.Value)
 			list = append(list, c)
 		}
 	}

@@ -74,10 +74,10 @@ func (c *cluster) plans(stage string) bool {
 
 // why says it for each component once.
 func (c *cluster) why(shares []share) string {
-	var said, whys []string
+	var components, whys []string
 	for _, part := range shares {
-		if component := c.members[part.member].Component; !slices.Contains(said, component) {
-			said, whys = append(said, component), append(whys, part.Why)
+		if component := c.members[part.member].Component; !slices.Contains(components, component) {
+			components, whys = append(components, component), append(whys, part.Why)
 		}
 	}
 	return strings.Join(whys, " ")

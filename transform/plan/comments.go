@@ -34,18 +34,18 @@ var reference = regexp.MustCompile(`^#+\s*([A-Z][A-Z0-9]*-\d+|#\d+|https?://\S+)
 // of them stays, and what it says may no longer be true.
 func commentNotes(edit *yamledit.Edit) []transform.Finding {
 	var notes []transform.Finding
-	said := map[line]bool{}
+	covered := map[line]bool{}
 	for _, n := range eachNode(edit, (*yamledit.Edit).Replaced) {
 		for _, l := range n.Comments() {
 			if reference.MatchString(n.Document().Comment(l)) {
 				continue
 			}
-			if begins := !said[line{n.Document(), l}] && !said[line{n.Document(), l - 1}]; begins {
+			if begins := !covered[line{n.Document(), l}] && !covered[line{n.Document(), l - 1}]; begins {
 				f := transform.FindingAt(n, "this comment describes a value that the stage changes; the stage keeps the comment", "update the comment if it is no longer true")
 				f.Rule, f.Severity, f.Line = RuleComment, transform.Note, l
 				notes = append(notes, f)
 			}
-			said[line{n.Document(), l}] = true
+			covered[line{n.Document(), l}] = true
 		}
 	}
 	return notes

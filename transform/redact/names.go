@@ -60,7 +60,7 @@ func aWord(n name, entry string) bool    { return slices.Contains(n.words, entry
 
 func unnumbered(word string) string { return strings.TrimRight(word, "0123456789") }
 
-// namings has what the first names said, for a few names make up most documents.
+// namings has what the first names are, for a few names make up most documents.
 var (
 	namings     sync.Map
 	namingsKept atomic.Int32
@@ -71,7 +71,7 @@ func namingOf(key string) naming {
 	if known, ok := namings.Load(key); ok {
 		return known.(naming)
 	}
-	n := nameTells(key)
+	n := classify(key)
 	const longest, most = 64, 4096
 	if len(key) <= longest && namingsKept.Load() < most {
 		namingsKept.Add(1)
@@ -80,9 +80,9 @@ func namingOf(key string) naming {
 	return n
 }
 
-// nameTells looks at a name. The domain in front of the name of a label or an
+// classify is namingOf without the memory. The domain in front of the name of a label or an
 // annotation tells nothing.
-func nameTells(key string) naming {
+func classify(key string) naming {
 	const longest = 256 // of a key that is a name
 	if len(key) > longest {
 		key = key[len(key)-longest:]

@@ -39,9 +39,9 @@ func (p Pair) Overlaid(accepted []string) []transform.Finding {
 	switch {
 	case i < len(is):
 		f.File, f.Line = is[i].Place()
-		f.Message = "the change makes or edits an overlay: " + is[i].Said()
+		f.Message = "the change makes or edits an overlay: " + is[i].Text()
 	case i < len(was):
-		f.Message = "the change removes what an overlay does: " + was[i].Said()
+		f.Message = "the change removes what an overlay does: " + was[i].Text()
 	case p.Before != nil && p.Before.Identity().Is(p.After.Identity()) && p.Before.applied(same) != p.After.applied(same):
 		f.Message = p.Before.applied(same).Title() + " is applied as " + p.After.applied(same).Title() + ", by the name that an overlay gives it: that is another cluster, and the first one may be deleted"
 	case p.Before != nil && p.After.Uses[0].Omits != "" && (p.Before.Uses[0].Omits == "" || path.Dir(p.Before.Uses[0].Omits) != path.Dir(p.After.Uses[0].Omits)):

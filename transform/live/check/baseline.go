@@ -53,15 +53,15 @@ func (b *Baseline) Problems(nodes []observed.Node, events []corev1.Event) []stri
 			list = append(list, fmt.Sprintf("the provider ID of the node %s was %s and is %q", n.Name, was, n.ProviderID))
 		}
 	}
-	said := map[string]bool{}
+	seen := map[string]bool{}
 	for _, e := range failures(events) {
 		if was, known := b.events[e.UID]; known && times(e) <= was {
 			continue
 		}
 		o := e.InvolvedObject
-		said[fmt.Sprintf("%s on %s %s: %s: %s", source(e), o.Kind, strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"), e.Reason, redact.Text(e.Message))] = true
+		seen[fmt.Sprintf("%s on %s %s: %s: %s", source(e), o.Kind, strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"), e.Reason, redact.Text(e.Message))] = true
 	}
-	return append(list, slices.Sorted(maps.Keys(said))...)
+	return append(list, slices.Sorted(maps.Keys(seen))...)
 }
 
 // failures are the Events with errors of cloud controllers.

@@ -24,7 +24,7 @@ func (j *evaluation) daemonSetEmpty(found report) {
 	}
 	// One that holds its lease may be in a namespace that was not looked at.
 	outside := j.KubeSystemOnly && j.leases(observed.CloudManager).Life != observed.Dead
-	if len(j.DaemonSets) == 0 && len(j.of(observed.CloudManager)) == 0 && j.Check.Manager && j.Looked(observed.Pods) && !outside {
+	if len(j.DaemonSets) == 0 && len(j.of(observed.CloudManager)) == 0 && j.Check.Manager && j.Saw(observed.Pods) && !outside {
 		found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and check the Job that installs the chart")
 	}
 }

@@ -126,7 +126,7 @@ type evaluation struct {
 
 func newEvaluation(o *observed.Observation, c Choice) *evaluation {
 	leases := leasesOf(o.Leases)
-	if !o.Looked(observed.Leases) {
+	if !o.Saw(observed.Leases) {
 		leases = notSeen
 	}
 	j := &evaluation{o, c, Processes(o.Managers), processesOf(o.Managers, c.Given), leases}

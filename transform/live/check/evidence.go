@@ -70,7 +70,7 @@ var called = map[string]string{
 // objects, so their absence from a dump does not say that there are none.
 func seen(kinds ...string) func(*evaluation) string {
 	return func(j *evaluation) string {
-		absent := lists.Map(slices.DeleteFunc(slices.Clone(kinds), j.Looked), func(kind string) string { return called[kind] })
+		absent := lists.Map(slices.DeleteFunc(slices.Clone(kinds), j.Saw), func(kind string) string { return called[kind] })
 		if len(absent) == 0 {
 			return ""
 		}
@@ -134,7 +134,7 @@ func conditions(j *evaluation) string {
 // anyManager requires a DaemonSet, or the pods among which there is none; and nodes
 // to compare with.
 func anyManager(j *evaluation) string {
-	if len(j.DaemonSets) == 0 && !j.Looked(observed.Pods) {
+	if len(j.DaemonSets) == 0 && !j.Saw(observed.Pods) {
 		return seen(observed.DaemonSets, observed.Pods)(j)
 	}
 	return seen(observed.Nodes)(j)

@@ -107,7 +107,7 @@ func (j *evaluation) term(name string) leading {
 	l := leading{lease: name}
 	term := record.Renewed.Sub(record.Acquired)
 	switch life := record.Life(); {
-	case !j.Looked(observed.Leases):
+	case !j.Saw(observed.Leases):
 		l.unknown = seen(observed.Leases)(j)
 	case !there && (j.Partial || j.FollowedSeconds >= takeover):
 		l.missing = "the lease " + name + " does not exist: no cloud-controller-manager has ever acquired it"

@@ -72,7 +72,7 @@ func (j *evaluation) leaseOwnerless(found report) {
 		shell.Line("kubectl auth can-i update leases/%s -n %s --as %s", lease.Name, leadermigration.Namespace, leadermigration.ManagerUser)
 	path := leasePath(lease.Name)
 	switch {
-	case !there && !j.Looked(observed.Leases):
+	case !there && !j.Saw(observed.Leases):
 	case !there:
 		found(path, "leader migration is enabled, and the migration lease does not exist: no manager runs the cloud controllers", fix)
 	case lease.Life == observed.Live && lease.Owner != "":

@@ -87,7 +87,7 @@ func (j *evaluation) reason(s observed.Service) string {
 		return "its last warning is " + s.Failure.Reason + ": " + s.Failure.Message
 	case j.EventsDenied:
 		return "the cause is not checked, because the permission to list events is missing"
-	case !j.Looked(observed.Events):
+	case !j.Saw(observed.Events):
 		return "the dump has no events, which show the cause"
 	}
 	return "no Event of the last hour shows the cause"
@@ -112,7 +112,7 @@ func (j *evaluation) inTree() bool {
 	if owner := j.lease().Owner; owner != "" {
 		return owner == observed.KubeManager
 	}
-	return j.Looked(observed.Pods) && len(j.cloud()) == 0
+	return j.Saw(observed.Pods) && len(j.cloud()) == 0
 }
 
 // clocked requires that a dump tells since when something is owed to Services. Without
@@ -137,7 +137,7 @@ func eventsRead(j *evaluation) string {
 	case !slices.ContainsFunc(j.Services, served):
 	case j.EventsDenied:
 		return "the permission to list events is missing"
-	case !j.Looked(observed.Events):
+	case !j.Saw(observed.Events):
 		return seen(observed.Events)(j)
 	}
 	return clocked(observed.Service.Stale)(j)

@@ -26,7 +26,7 @@ func (j *evaluation) unlessLater(found report) report {
 
 // providerIDMissing takes a cluster without nodes for one that was not seen.
 func (j *evaluation) providerIDMissing(found report) {
-	if len(j.Nodes) == 0 && j.Looked(observed.Nodes) {
+	if len(j.Nodes) == 0 && j.Saw(observed.Nodes) {
 		found("nodes", "no node exists", "check whether this is the intended cluster")
 	}
 	found = j.unlessLater(found)

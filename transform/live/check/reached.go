@@ -38,7 +38,7 @@ func (j *evaluation) stageNotReached(found report) {
 	within, below := j.Check.Within(shown)
 	message := "the managers do not show the result of " + j.Check.AtLeast + " yet"
 	switch {
-	case within || !j.Looked(observed.Pods):
+	case within || !j.Saw(observed.Pods):
 		return
 	case !below:
 		message = "the managers still show the result of " + shown

@@ -21,7 +21,7 @@ func (j *evaluation) inTreeVolumes(found report) {
 	if len(uses) == 0 {
 		return
 	}
-	if !j.Looked(observed.Nodes) || !j.Looked(observed.CSINodes) {
+	if !j.Saw(observed.Nodes) || !j.Saw(observed.CSINodes) {
 		found("storage", "EBS volumes are in-tree ("+rules.Some(uses)+"), and the dump does not show which nodes have the EBS CSI driver", "add nodes and csinodes to the dump, or check the cluster itself").Severity = transform.Note
 		return
 	}

@@ -81,9 +81,9 @@ const (
 	CSINodes       = "CSINode.storage.k8s.io"
 )
 
-// Looked reports whether a kind was looked at: only then does it say something that
+// Saw reports whether objects of a kind were read: only then does it say something that
 // an object is not there.
-func (o *Observation) Looked(kind string) bool {
+func (o *Observation) Saw(kind string) bool {
 	return !o.Partial || slices.Contains(o.Kinds, kind)
 }
 

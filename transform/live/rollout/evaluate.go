@@ -65,7 +65,7 @@ func (c *ControlPlane) waiting(wanted Wanted, machines []Machine) string {
 	case wanted.WithoutIDs && c.links(machines):
 		return ""
 	case !same(c.Spec, c.Applied):
-		return "Rancher has not applied the whole change yet" + said(c.Conditions["Reconciled"])
+		return "Rancher has not applied the whole change yet" + message(c.Conditions["Reconciled"])
 	}
 	return notTrue(c.Conditions, "Reconciled", "Ready")
 }
@@ -129,14 +129,14 @@ func specOf(object map[string]any) map[string]any {
 func notTrue(conditions map[string]Condition, names ...string) string {
 	for _, name := range names {
 		if c := conditions[name]; c.Status != "True" {
-			return fmt.Sprintf("the condition %s is not True%s", name, said(c))
+			return fmt.Sprintf("the condition %s is not True%s", name, message(c))
 		}
 	}
 	return ""
 }
 
-// said returns the message of a condition, after a colon.
-func said(c Condition) string {
+// message returns the message of a condition, after a colon.
+func message(c Condition) string {
 	if c.Message == "" {
 		return ""
 	}
@@ -159,9 +159,9 @@ func (e *Engine) evaluate(wanted Wanted) Progress {
 	case is(e.Applied):
 		why = notTrue(e.Conditions, "Updated", "Provisioned", "Ready")
 	case e.Failed != nil && is(e.Failed):
-		why = "the last attempt of RKE failed, and Rancher retries" + said(e.Conditions["Updated"])
+		why = "the last attempt of RKE failed, and Rancher retries" + message(e.Conditions["Updated"])
 	default:
-		why = "RKE has not applied the change yet" + said(e.Conditions["Updated"])
+		why = "RKE has not applied the change yet" + message(e.Conditions["Updated"])
 	}
 	return Progress{Done: why == "", Waiting: why}
 }

@@ -75,9 +75,9 @@ func atOnce(concurrency any, changing, all int) int {
 	return min(n, changing)
 }
 
-// Said says the order of waves for people; "" for none.
-func Said(waves []Wave) string {
-	parts := lists.Map(waves, Wave.said)
+// OrderText is the order of waves in a sentence; "" for none.
+func OrderText(waves []Wave) string {
+	parts := lists.Map(waves, Wave.text)
 	if len(parts) == 0 {
 		return ""
 	}
@@ -87,7 +87,7 @@ func Said(waves []Wave) string {
 // most is how many machines of a wave are named.
 const most = 9
 
-func (w Wave) said() string {
+func (w Wave) text() string {
 	text := lists.Few(lists.Map(w.Machines, Machine.title), most)
 	switch {
 	case len(w.Machines) == 1:

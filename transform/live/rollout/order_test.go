@@ -26,7 +26,7 @@ func machine(name, roles string) Machine {
 
 func order(strategy map[string]any, changes func(map[string]string) bool, machines ...Machine) string {
 	seen := Objects{ControlPlane: &ControlPlane{Spec: map[string]any{"upgradeStrategy": strategy}}, Machines: machines}
-	return Said(Order(seen, rke2.Format().Live.Roles, changes))
+	return OrderText(Order(seen, rke2.Format().Live.Roles, changes))
 }
 
 func TestMachinesChangeInTheOrderOfRanchersPlanner(t *testing.T) {
@@ -57,7 +57,7 @@ func TestMachinesChangeInTheOrderOfRanchersPlanner(t *testing.T) {
 		"an init node that goes":   order(nil, all, gone, machine("b", "ec")),
 		"plans that were not read": order(nil, all, Machine{Name: "a", Labels: map[string]string{effective.LabelEtcd: "true"}}),
 		"nothing changes":          order(nil, func(map[string]string) bool { return false }, same...),
-		"a cluster that RKE makes": Said(Order(Objects{Engine: &Engine{}}, rke2.Format().Live.Roles, all)),
+		"a cluster that RKE makes": OrderText(Order(Objects{Engine: &Engine{}}, rke2.Format().Live.Roles, all)),
 	} {
 		assert.Equal(t, got, "", name)
 	}

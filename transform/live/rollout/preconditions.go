@@ -84,8 +84,8 @@ type Refused struct {
 }
 
 func (r *Refused) Error() string {
-	said := lists.Map(r.Findings, func(f transform.Finding) string { return fmt.Sprintf("%s (%s): %s", f.Message, f.Rule, f.Fix) })
-	return r.Title + ": refused, nothing was changed: " + strings.Join(said, "; ")
+	found := lists.Map(r.Findings, func(f transform.Finding) string { return fmt.Sprintf("%s (%s): %s", f.Message, f.Rule, f.Fix) })
+	return r.Title + ": refused, nothing was changed: " + strings.Join(found, "; ")
 }
 
 // ExitCode is that of a refusal.

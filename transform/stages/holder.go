@@ -33,10 +33,10 @@ func (h Holder) shows() string {
 	return h.String() + " holds the migration lease"
 }
 
-// held looks who holds the migration lease, if there is one.
+// held shows who holds the migration lease, if there is one.
 func (c Cluster) held(by Holder) []action.Action { return c.lease(by.shows()) }
 
-// lease looks at the migration lease, if there is one, for what is said of it.
+// lease shows the migration lease, if there is one, for what a check requires of it.
 func (c Cluster) lease(shows string) []action.Action {
 	if c.Target.NoLeaderMigration {
 		return nil
