@@ -93,12 +93,8 @@ func Deployment(doc *yamledit.Document, s Scaling) (string, error) {
 	if s.Certificates == FromSecret {
 		from = m.moveFiles(&d.Spec.Template.Spec)
 	}
-	comments, err := m.heading(d, s, from)
-	if err != nil {
-		return "", err
-	}
 	text, err := render(d)
-	return comments + text, err
+	return m.heading(d, s, from) + text, err
 }
 
 // assumedMinor replaces the release of an image without a tag: nothing in a

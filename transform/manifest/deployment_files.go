@@ -5,11 +5,10 @@ package manifest
 
 import (
 	"cmp"
-	_ "embed"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
-	"text/template"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -85,21 +84,37 @@ func (m *Manifest) filesBelow(at string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(files)))
 }
 
-//go:embed deployment.txt
-var headingText string
-
-var heading = template.Must(template.New("heading").Parse(headingText))
-
 // heading says in comments what is to be known and done before the Deployment is
 // applied.
-func (m *Manifest) heading(d appsv1.Deployment, s Scaling, from moved) (string, error) {
-	var text, comments strings.Builder
-	err := heading.Execute(&text, map[string]any{
-		"Replicas": s.Replicas, "Port": m.port(), "Commands": from.commands, "OnItsHost": s.Certificates == FromHostPath,
-		"Rollout": shell.Line("kubectl -n %s rollout status deployment/%s", d.Namespace, d.Name),
-	})
-	for line := range strings.Lines(text.String()) {
-		comments.WriteString(strings.TrimRight("# "+line, " \n") + "\n")
+func (m *Manifest) heading(d appsv1.Deployment, s Scaling, from moved) string {
+	lines := []string{
+		fmt.Sprintf("One of the %d replicas is active at a time; the others wait for its lease. More replicas make the change", s.Replicas),
+		"of the leader faster, not the work.",
+		"",
+		"Only a running kube-controller-manager creates these pods, so the Deployment cannot recover by",
+		"itself: if all managers are lost, start one manually. Keep the manifest of the static",
+		"pod on one control-plane node, outside of the kubelet's folder.",
+		"",
+		fmt.Sprintf("It needs %d nodes, because the pods listen on one port (%d, so that they can start with the static", s.Replicas, m.port()),
+		"pods). Apply it, wait until all pods run, and then remove the static pods, one control-plane",
+		"node at a time:",
+		"",
+		"  " + shell.Line("kubectl -n %s rollout status deployment/%s", d.Namespace, d.Name),
+		"  mv /etc/kubernetes/manifests/kube-controller-manager.yaml /etc/kubernetes/",
 	}
-	return comments.String(), err
+	if len(from.commands) > 0 {
+		lines = append(lines, "", "First, on a control-plane node, create the objects with its files. The server in a",
+			"kubeconfig must be an address that every node can reach, not that of the control-plane node itself.", "")
+		for _, c := range from.commands {
+			lines = append(lines, "  "+c)
+		}
+	}
+	if s.Certificates == FromHostPath {
+		lines = append(lines, "", "It reads keys and certificates from its host, so it runs only on control-plane nodes.")
+	}
+	var b strings.Builder
+	for _, l := range strings.Split(strings.Join(lines, "\n"), "\n") {
+		b.WriteString(strings.TrimRight("# "+l, " ") + "\n")
+	}
+	return b.String()
 }
