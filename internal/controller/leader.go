@@ -7,12 +7,12 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // LeaseName is the name of the lease of the process that leads.
@@ -51,10 +51,10 @@ func (e Election) term(ctx context.Context, client kubernetes.Interface, work fu
 	defer stop()
 	began, ended := make(chan context.Context, 1), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
+		Lock: lock{&resourcelock.LeaseLock{
 			LeaseMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: LeaseName}, Client: client.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: e.Identity},
-		},
+		}},
 		LeaseDuration: e.Duration, RenewDeadline: e.Duration * 2 / 3, RetryPeriod: e.Duration * 2 / 15, ReleaseOnCancel: true, Name: LeaseName,
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(ctx context.Context) { began <- ctx }, OnStoppedLeading: func() {}},
 	})
@@ -78,4 +78,19 @@ func (e Election) term(ctx context.Context, client kubernetes.Interface, work fu
 	}
 	<-ended
 	return err
+}
+
+// lock is a lease whose holder may conflict with itself: a renewal that was cancelled can arrive while the lease is
+// released, which others would then wait for (client-go tools/leaderelection, LeaderElector.release).
+type lock struct{ *resourcelock.LeaseLock }
+
+func (l lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	err := l.LeaseLock.Update(ctx, record)
+	if !apierrors.IsConflict(err) {
+		return err
+	}
+	if now, _, failed := l.Get(ctx); failed != nil || now.HolderIdentity != l.Identity() {
+		return err
+	}
+	return l.LeaseLock.Update(ctx, record)
 }
