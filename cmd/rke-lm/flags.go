@@ -135,7 +135,7 @@ func oneOf(f *pflag.Flag, values []string) {
 func checkOneOf(f *pflag.Flag) error {
 	_, is := f.Annotations[noOther]
 	for _, value := range given(f) {
-		if is && (value != "" || f.DefValue != "") {
+		if is && (value != "" || f.DefValue != "" && groupOf(f) != choiceGroup) { // an empty choice is the default
 			if err := run.CheckOneOf(f.Name, value, f.Annotations[valuesOf]...); err != nil {
 				return err
 			}

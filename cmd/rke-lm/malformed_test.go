@@ -29,7 +29,7 @@ var samples = []string{
 }
 
 // misfits are values that a part may have instead of its own.
-var misfits = []any{nil, "x", "", 7, []any{}, map[string]any{}, []any{map[string]any{}}, map[string]any{"": nil}}
+var misfits = []any{nil, "x", "", 7, true, []any{}, map[string]any{}, []any{map[string]any{}}, map[string]any{"": nil}}
 
 // eachWrong makes one part after the other below a path miss, or be of another type, and calls use with what was done.
 func eachWrong(in any, path string, use func(what string)) {

@@ -342,12 +342,13 @@ func TestUndoRefusesWhatTheFileDoesNotShowAndStatesTheRemedies(t *testing.T) {
 }
 
 func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
-	here(t, map[string]string{"c.yaml": wharf, "override.yaml": "end-state: aws-override\naccept: [node-rename]\n", "typo.yaml": "# ours\nend-stat: external\n", "wrong.yaml": "end-state: outside\n"})
+	here(t, map[string]string{"c.yaml": wharf, "override.yaml": "end-state: aws-override\naccept: [node-rename]\n", "typo.yaml": "# ours\nend-stat: external\n", "wrong.yaml": "end-state: outside\n", "empty.yaml": "cordon: \"\"\nrbac: \"\"\n"})
 	const override = "+        - cloud-provider=external"
 	shows(t, exitcode.Done, "plan --all --config override.yaml c.yaml", override)
 	shows(t, exitcode.Done, "--config override.yaml plan --all c.yaml", override)
 	shows(t, exitcode.Done, "plan --all --config override.yaml --end-state external c.yaml", "!"+override)
 	shows(t, exitcode.Done, "version --config override.yaml")
+	shows(t, exitcode.Done, "plan --config empty.yaml --leader-migration-config= c.yaml")
 	shows(t, exitcode.Input, "plan --config typo.yaml c.yaml", "error: typo.yaml:2: end-stat: not a migration option; did you mean end-state?")
 	shows(t, exitcode.Input, "plan --config wrong.yaml c.yaml", "--end-state outside is not known; use one of external, aws-override")
 }

@@ -27,6 +27,7 @@ import (
 var undoTargets = map[string]transform.Target{
 	"external":                              {EndState: transform.EndStateExternal},
 	"aws-override":                          {EndState: transform.EndStateOverride, Cordon: transform.CordonAlways},
+	"external, upgraded":                    {EndState: transform.EndStateExternal, Version: "next"},
 	"flag kept":                             {EndState: transform.EndStateExternal, KeepLeaderMigration: true, Cordon: transform.CordonNever},
 	"flag kept, upgraded":                   {EndState: transform.EndStateOverride, KeepLeaderMigration: true, Version: "next"},
 	"short leases":                          {EndState: transform.EndStateExternal, ShortLeases: true},

@@ -231,6 +231,10 @@ func TestSnapshotsAreNeverOverwritten(t *testing.T) {
 		assert.True(t, errors.Is(err, observe.ErrKept), err)
 		got, err := observe.ReadSnapshot(file)
 		assert.Truef(t, err == nil && cmp.Diff(first.Nodes, got.Nodes) == "", "%v, %+v", err, got)
+		second.Reached = "\x7f" // which YAML cannot hold
+		err = observe.WriteSnapshot(file+".new", second)
+		_, none := os.Stat(file + ".new")
+		assert.True(t, err != nil && errors.Is(none, os.ErrNotExist), err, none)
 	})
 }
 

@@ -60,7 +60,10 @@ func (o *Observer) readSnapshot(ctx context.Context, out *observed.Observation) 
 // KeepSnapshot writes a snapshot into the cluster. It fails with ErrKept where
 // another one is there.
 func (o *Observer) KeepSnapshot(ctx context.Context, s observed.Snapshot) error {
-	packed := pack(s)
+	packed, err := pack(s)
+	if err != nil {
+		return err
+	}
 	if len(packed) > largest {
 		return fmt.Errorf("the snapshot has %d bytes, and a ConfigMap can have %d; write it to a file with --snapshot=FILE", len(packed), largest)
 	}
@@ -69,7 +72,7 @@ func (o *Observer) KeepSnapshot(ctx context.Context, s observed.Snapshot) error 
 		ObjectMeta: metav1.ObjectMeta{Namespace: managersNamespace, Name: SnapshotName},
 		BinaryData: map[string][]byte{snapshotKey: packed},
 	}
-	_, err := o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: kube.Path("v1", "configmaps", managersNamespace, ""), Body: m})
+	_, err = o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: kube.Path("v1", "configmaps", managersNamespace, ""), Body: m})
 	if kube.Exists(err) {
 		return o.kept(ctx, packed)
 	}
@@ -88,12 +91,13 @@ func (o *Observer) kept(ctx context.Context, packed []byte) error {
 	return fmt.Errorf("the ConfigMap kube-system/%s: %w; write the new one to a file with --snapshot=FILE, or delete the ConfigMap", SnapshotName, ErrKept)
 }
 
-// pack cannot fail: a snapshot has texts and numbers, and a buffer takes all.
-func pack(s observed.Snapshot) []byte {
+func pack(s observed.Snapshot) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	_ = errors.Join(json.NewEncoder(z).Encode(s), z.Close())
-	return b.Bytes()
+	if err := errors.Join(json.NewEncoder(z).Encode(s), z.Close()); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }
 
 func unpack(packed []byte) (*observed.Snapshot, error) {
@@ -141,7 +145,10 @@ func ReadSnapshot(file string) (*observed.Snapshot, error) {
 // WriteSnapshot writes a snapshot into a new file. It fails with ErrKept where
 // the file is there.
 func WriteSnapshot(file string, s observed.Snapshot) error {
-	text, _ := yaml.Marshal(s) // as for pack
+	text, err := yaml.Marshal(s)
+	if err != nil {
+		return err
+	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("%s: %w; use another file", file, ErrKept)

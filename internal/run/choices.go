@@ -18,7 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
-// ChoiceValues are the values of the choices that have a few, which who makes the choices checks.
+// ChoiceValues are the values of the choices that have a few. Their flags check them.
 var ChoiceValues = map[string][]string{
 	"end-state":               {transform.EndStateExternal, transform.EndStateOverride},
 	"cordon":                  {transform.CordonAuto, transform.CordonAlways, transform.CordonNever},

@@ -118,19 +118,26 @@ func (s *seen) add(other seen) {
 func bounded(ctx context.Context, limit time.Duration, name string, look func(context.Context) seen) seen {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	waited, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(finalReport, end) })()
-	found := clusters.Each(waited, 1, []string{name}, func(string) (s seen) {
-		if err := transform.Guard(name, func() error { s = look(ctx); return nil }); err != nil {
+	done := make(chan seen, 1)
+	go func() {
+		var s seen
+		err := transform.Guard(name, func() error {
+			s = look(ctx)
+			return nil
+		})
+		if err != nil {
 			s = troubled(name, err)
 		}
+		done <- s
+	}()
+	over := make(chan struct{})
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(finalReport, func() { close(over) }) })()
+	select {
+	case s := <-done:
 		return s
-	})
-	if found == nil {
+	case <-over:
 		return seen{list: []report.Status{{Name: name, Problem: "not complete after " + limit.String() + "; check the API server, or the program for the credentials"}}, code: exitcode.Failed}
 	}
-	return found[0]
 }
 
 // look returns the clusters of one API server: itself, and those that it

@@ -51,11 +51,11 @@ func futurePath(path string) string {
 	}
 }
 
-// Absolute returns the absolute path of a file, or of what was one, and "" for a stream.
+// Absolute returns the absolute path of a file, or of what was one, and "" for a stream, and without a working folder.
 func (s Source) Absolute() string {
 	if !s.IsFile() {
 		return s.at
 	}
-	at, _ := filepath.Abs(s.Path) // it fails only without a working folder, from which the file is read
+	at, _ := filepath.Abs(s.Path)
 	return at
 }

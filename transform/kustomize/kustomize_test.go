@@ -186,3 +186,11 @@ func TestTheNamesOfAnObjectAreBounded(t *testing.T) {
 	got := evaluated(t, cluster, append(layers[:2:2], patch)...)
 	assert.Truef(t, !strings.Contains(got, "p.yaml"), "a patch of another object: %q", got)
 }
+
+// Documents with generateName alone are objects of their own, whatever their names begin with.
+func TestADocumentWithoutANameIsNoOtherCluster(t *testing.T) {
+	k := layer(t, "namePrefix: p-\n", nil)
+	use := Use{Layers: []*Kustomization{k}, Built: []*Kustomization{k}, Roots: []string{"base", "eu"}}
+	assert.True(t, use.Known(transform.Identity{}, false) == nil, use.Known(transform.Identity{}, false))
+	assert.DeepEqual(t, use.Known(transform.Identity{Name: "a"}, false), []Known{{transform.Identity{Name: "p-a"}, ""}, {transform.Identity{Name: "p-a"}, "base"}, {transform.Identity{Name: "p-a"}, "eu"}})
+}

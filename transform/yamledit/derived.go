@@ -23,7 +23,8 @@ func (m *memory) once(key any, find func() any) func() any {
 	return m.known[key]
 }
 
-// Forget drops what was worked out for a document, which is worked out again when it is asked for.
+// Forget drops what was worked out for a document, which is worked out again when it is asked for. Documents inside of its
+// strings are others then.
 func (d *Document) Forget() {
 	d.derived.forget()
 	d.texts.readings.forget()

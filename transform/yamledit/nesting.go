@@ -84,7 +84,7 @@ type measured struct{ nodes, levels int }
 
 // measure counts each anchored node once, which seen holds: aliases can multiply without end.
 func measure(n *yaml.Node, seen map[*yaml.Node]measured) measured {
-	const endless = 1 << 30
+	const endless = 1 << 29 // twice it is an int of 32 bits
 	if n.Kind == yaml.AliasNode {
 		if _, known := seen[n.Alias]; !known {
 			seen[n.Alias] = measured{nodes: endless} // until it is counted: an anchor that holds itself
