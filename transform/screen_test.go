@@ -5,6 +5,7 @@ package transform
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -14,118 +15,72 @@ import (
 
 // screened parses a document that starts in line 11, and returns the rule that
 // refuses it and the line.
-func screened(t *testing.T, text string) (rule string, line int) {
+func screened(t *testing.T, text string) string {
 	t.Helper()
 	doc, err := Parse(yamledit.Chunk{File: "c.yaml", Line: 10, Bytes: []byte(text)})
 	if err == nil {
 		assert.Truef(t, string(doc.Bytes()) == text, "the document holds %q", doc.Bytes())
-		return "", 0
+		return ""
 	}
 	var refused *Refused
 	if !errors.As(err, &refused) {
-		return "not YAML", 0
+		return "not YAML"
 	}
 	assert.Truef(t, refused.At.File == "c.yaml" && refused.At.Do != "", "%#v", refused.At)
-	return refused.Rule, refused.At.Line
+	return fmt.Sprintf("%s in line %d", refused.Rule, refused.At.Line)
 }
 
-func TestTemplatesAreRefused(t *testing.T) {
-	for _, c := range []struct {
-		name, text string
-		line       int
-	}{
-		{"as a value", "a: b\nc: {{ .Values.c }}\n", 12},
-		{"trimmed", "a: b\nc: {{- .Values.c -}}\n", 12},
-		{"empty", "a: {{}}\n", 11},
-		{"below a mapping", "a:\n  b:\n    c: {{ .c }}\n", 13},
-		{"in a list", "a:\n- b\n- {{ .c }}\n", 13},
-		{"in a flow list", "a: [b, {{ .c }}]\n", 11},
-		{"in JSON", "{\"a\": {{ .c }} }\n", 11},
-		{"has an unknown key; managers ignore it, and from 1.36 on they exit.", "a: b\n{{ .c }}: d\n", 12},
-		{"as a line", "a: b\n{{- if .c }}\nd: e\n{{- end }}\n", 12},
-		{"as a block", "a:\n{{ toYaml .a | indent 2 }}\n", 12},
-		{"two in a row", "a: {{ .b }}-{{ .c }}\n", 11},
-		{"after a quoted one", "a: '{{ .b }}'\nc: {{ .d }} e\n", 12},
-		{"after text", "a: b\nc: prod-{{ .Values.c }}\n", 12},
-		{"in the middle of text", "a: b {{ .c }} d\n", 11},
-		{"after text in a list", "a:\n- b=x{{ .c }}\n", 12},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if rule, line := screened(t, c.text); rule != "templated" || line != c.line {
-				t.Errorf("got %q in line %d, want line %d", rule, line, c.line)
-			}
-		})
-	}
-}
-
-func TestBracesAreNoTemplateWhereYAMLQuotesThem(t *testing.T) {
-	for name, text := range map[string]string{
-		"single quotes":               "a: '{{ .b }}'\n",
-		"double quotes":               "a: \"x {{ .b }}\"\n",
-		"quotes of several lines":     "a: \"x\n  {{ .b }}\"\n",
-		"a quoted key":                "'{{ .a }}': b\n",
-		"a comment":                   "# {{ .a }}\na: b\n",
-		"a comment after a value":     "a: b # {{ .c }}\n",
-		"a literal block":             "a: |\n  {{ .b }}\n",
-		"a folded block":              "a: >-\n  x {{ .b }}\n",
-		"a literal block in a list":   "a:\n- |\n  {{- range .b }}\n  {{- end }}\n",
-		"JSON":                        "{\"a\": \"{{ .b }}\"}\n",
-		"single braces":               "a: {b: {c: d}}\n",
-		"braces that do not go first": "a: ${b}\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			rule, line := screened(t, text)
-			assert.Truef(t, rule == "", "%q in line %d", rule, line)
-		})
-	}
-}
-
-func TestWhatIsNotYAMLIsNoTemplateForBracesElsewhere(t *testing.T) {
-	for name, text := range map[string]string{
-		"none":           "a: [\n",
-		"a comment":      "# {{ .a }}\na: [\n",
-		"single quotes":  "a: '{{ .b }}'\nc: [\n",
-		"double quotes":  "a: \"{{ .b }}\"\nc: [\n",
-		"duplicate keys": "a: 1\na: 2\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			rule, _ := screened(t, text)
-			assert.True(t, rule == "not YAML", rule)
-		})
-	}
-}
-
-func TestEncryptedFilesAreRefused(t *testing.T) {
+func TestTemplatesAndEncryptedFilesAreRefused(t *testing.T) {
 	const value = "spec:\n  token: ENC[AES256_GCM,data:aaaa,iv:bbbb,tag:cccc,type:str]\n"
-	for _, c := range []struct {
-		name, text string
-		line       int
-	}{
-		{"by SOPS", value + "sops:\n  kms: []\n  lastmodified: '2024-01-01T00:00:00Z'\n  mac: ENC[AES256_GCM,data:dddd]\n", 13},
-		{"the checksum alone", "sops: {mac: ENC}\n" + value, 11},
-		{"the time alone", value + "sops:\n  lastmodified: '2024-01-01T00:00:00Z'\n", 13},
-		{"in JSON", "{\"sops\": {\"mac\": \"ENC\"}}\n", 11},
+	for _, c := range []struct{ name, text, want string }{
+		// templates
+		{"as a value", "a: b\nc: {{ .Values.c }}\n", "templated in line 12"},
+		{"trimmed", "a: b\nc: {{- .Values.c -}}\n", "templated in line 12"},
+		{"empty", "a: {{}}\n", "templated in line 11"},
+		{"below a mapping", "a:\n  b:\n    c: {{ .c }}\n", "templated in line 13"},
+		{"in a list", "a:\n- b\n- {{ .c }}\n", "templated in line 13"},
+		{"in a flow list", "a: [b, {{ .c }}]\n", "templated in line 11"},
+		{"in JSON", "{\"a\": {{ .c }} }\n", "templated in line 11"},
+		{"as a key", "a: b\n{{ .c }}: d\n", "templated in line 12"},
+		{"as a line", "a: b\n{{- if .c }}\nd: e\n{{- end }}\n", "templated in line 12"},
+		{"as a block", "a:\n{{ toYaml .a | indent 2 }}\n", "templated in line 12"},
+		{"two in a row", "a: {{ .b }}-{{ .c }}\n", "templated in line 11"},
+		{"after a quoted one", "a: '{{ .b }}'\nc: {{ .d }} e\n", "templated in line 12"},
+		{"after text", "a: b\nc: prod-{{ .Values.c }}\n", "templated in line 12"},
+		{"in the middle of text", "a: b {{ .c }} d\n", "templated in line 11"},
+		{"after text in a list", "a:\n- b=x{{ .c }}\n", "templated in line 12"},
+		// braces that YAML quotes are none
+		{"single quotes", "a: '{{ .b }}'\n", ""},
+		{"double quotes", "a: \"x {{ .b }}\"\n", ""},
+		{"quotes of several lines", "a: \"x\n  {{ .b }}\"\n", ""},
+		{"a quoted key", "'{{ .a }}': b\n", ""},
+		{"a comment", "# {{ .a }}\na: b\n", ""},
+		{"a comment after a value", "a: b # {{ .c }}\n", ""},
+		{"a literal block", "a: |\n  {{ .b }}\n", ""},
+		{"a folded block", "a: >-\n  x {{ .b }}\n", ""},
+		{"a literal block in a list", "a:\n- |\n  {{- range .b }}\n  {{- end }}\n", ""},
+		{"JSON", "{\"a\": \"{{ .b }}\"}\n", ""},
+		{"single braces", "a: {b: {c: d}}\n", ""},
+		{"braces that do not go first", "a: ${b}\n", ""},
+		// what is not YAML is none for braces elsewhere
+		{"none", "a: [\n", "not YAML"},
+		{"a comment", "# {{ .a }}\na: [\n", "not YAML"},
+		{"single quotes", "a: '{{ .b }}'\nc: [\n", "not YAML"},
+		{"double quotes", "a: \"{{ .b }}\"\nc: [\n", "not YAML"},
+		{"duplicate keys", "a: 1\na: 2\n", "not YAML"},
+		// encrypted by SOPS
+		{"by SOPS", value + "sops:\n  kms: []\n  lastmodified: '2024-01-01T00:00:00Z'\n  mac: ENC[AES256_GCM,data:dddd]\n", "encrypted in line 13"},
+		{"the checksum alone", "sops: {mac: ENC}\n" + value, "encrypted in line 11"},
+		{"the time alone", value + "sops:\n  lastmodified: '2024-01-01T00:00:00Z'\n", "encrypted in line 13"},
+		{"in JSON", "{\"sops\": {\"mac\": \"ENC\"}}\n", "encrypted in line 11"},
+		// other things with its name
+		{"a string", "sops: mac\n", ""},
+		{"other fields", "sops: {version: 3.8.1}\n", ""},
+		{"not the root", "spec:\n  sops: {mac: a}\n", ""},
+		{"a list", "- sops: {mac: a}\n", ""},
+		{"nothing", "", ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			if rule, line := screened(t, c.text); rule != "encrypted" || line != c.line {
-				t.Errorf("got %q in line %d, want line %d", rule, line, c.line)
-			}
-		})
-	}
-}
-
-func TestOtherThingsNamedSopsAreFine(t *testing.T) {
-	for name, text := range map[string]string{
-		"a string":     "sops: mac\n",
-		"other fields": "sops: {version: 3.8.1}\n",
-		"not the root": "spec:\n  sops: {mac: a}\n",
-		"a list":       "- sops: {mac: a}\n",
-		"nothing":      "",
-	} {
-		t.Run(name, func(t *testing.T) {
-			rule, _ := screened(t, text)
-			assert.True(t, rule == "", rule)
-		})
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, screened(t, c.text), c.want) })
 	}
 }
 
