@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/run"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // completionTime is for how long a shell waits for the names of clusters.
@@ -30,8 +31,10 @@ var freeText = []string{
 // completed: only the verb reports why.
 func (o *options) completeFlags(root *cobra.Command) {
 	of := map[string]cobra.CompletionFunc{
-		"accept": cobra.FixedCompletions(run.Acceptable(run.KnownRules(formats())), cobra.ShellCompDirectiveNoFileComp),
-		"out":    cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs), "plan": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		"distro":   cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp),
+		"accept":   cobra.FixedCompletions(run.Acceptable(run.KnownRules(formats())), cobra.ShellCompDirectiveNoFileComp),
+		manualDone: cobra.FixedCompletions(stages.Names(), cobra.ShellCompDirectiveNoFileComp),
+		"out":      cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs), "plan": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		"context": completed(func(context.Context) ([]string, error) {
 			return kube.Contexts(kube.Connection{Kubeconfig: o.Kubeconfig})
 		}),
@@ -44,6 +47,9 @@ func (o *options) completeFlags(root *cobra.Command) {
 			}
 			return values, cobra.ShellCompDirectiveNoFileComp
 		},
+	}
+	for flag, values := range run.ChoiceValues {
+		of[flag] = cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	}
 	for _, flag := range freeText {
 		of[flag] = cobra.NoFileCompletions

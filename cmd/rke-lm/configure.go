@@ -62,9 +62,6 @@ func (o *options) apply(flags *pflag.FlagSet, file string, settings []review.Set
 				return fmt.Errorf("%s: %w", file, err)
 			}
 		}
-		if err := checkOneOf(f); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ or from the hosts of control planes; they are never part of an image.`,
 	f := c.Flags()
 	f.IntVar(&scaling.Replicas, "replicas", 2, "number of pods, at least 2: with one, the Deployment could not replace it")
 	f.StringVar(&scaling.Certificates, "certificates", manifests.FromSecret, "source of keys and certificates: secret, so that the pods can run on any node, or host-path, on control-plane nodes")
-	oneOf(c.Flag("certificates"), []string{manifests.FromSecret, manifests.FromHostPath})
+	oneOf(c, "certificates", []string{manifests.FromSecret, manifests.FromHostPath})
 	return c
 }
 

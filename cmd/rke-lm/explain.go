@@ -28,7 +28,7 @@ func newExplain(o *options) *cobra.Command {
 	o.outputFlag(c, "text", "json", "yaml")
 	c.Flags().StringVar(&work.Key, "key", "", "show this key only")
 	c.Flags().StringVar(&work.Diff, "diff", "", "show the changes of this stage")
-	oneOf(c.Flag("diff"), stages.Names())
+	oneOf(c, "diff", stages.Names())
 	return c
 }
 

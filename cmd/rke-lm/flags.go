@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,14 +21,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // inputFlags are those of every verb that reads clusters.
 func (o *options) inputFlags(f *pflag.FlagSet) {
 	defer group(f, inputGroup)()
 	f.StringVar(&o.Format, "distro", "", "read every document as this distro instead of detecting it: "+strings.Join(formatNames(), ", "))
-	oneOf(f.Lookup("distro"), formatNames())
 	f.StringVar(&o.HostNames, run.HostNames, "", "file with a line NODE HOSTNAME for each Node of the one cluster, from the command in the guide: where all are equal, external keeps the names")
 	f.StringVar(&o.Target.AssumeVersion, "assume-version", "", "release for files without one, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
 }
@@ -97,10 +94,6 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.RKEVersion, "rke-version", "", "RKE that will apply it: 1.4.15, 1.5.0 and later know external-aws")
 	f.StringArrayVar(&t.ManualDone, manualDone, nil, "a manual stage that is done (repeatable)")
 	f.StringArrayVar(&t.Accept, "accept", nil, "accept the errors of a rule (repeatable); rke-lm rules lists the rules, and rke-lm rules RULE shows when")
-	oneOf(f.Lookup(manualDone), stages.Names())
-	for flag, values := range run.ChoiceValues {
-		oneOf(f.Lookup(flag), values)
-	}
 }
 
 // pathFlags choose the stages of a migration, and with them what has to hold after each.
@@ -113,7 +106,7 @@ func pathFlags(f *pflag.FlagSet, t *transform.Target) {
 
 func (o *options) outputFlag(c *cobra.Command, formats ...string) {
 	c.Flags().StringVarP(&o.OutputFormat, "output", "o", formats[0], "output format: "+strings.Join(formats, ", "))
-	oneOf(c.Flag("output"), formats)
+	oneOf(c, "output", formats)
 	if slices.Contains(formats, "markdown") {
 		c.Flags().IntVar(&o.MaxBytes, "max-bytes", report.DefaultMaxBytes, "most bytes of -o markdown; details that do not fit are left out")
 	}
@@ -126,27 +119,19 @@ const valuesOf = "values"
 const noOther = "no other"
 
 // oneOf offers fixed values for a flag, which takes no others.
-func oneOf(f *pflag.Flag, values []string) {
-	complete(f, values)
-	f.Annotations[noOther] = nil
-}
-
-// checkOneOf refuses a value that a flag does not take.
-func checkOneOf(f *pflag.Flag) error {
-	_, is := f.Annotations[noOther]
-	for _, value := range given(f) {
-		if is && (value != "" || f.DefValue != "" && groupOf(f) != choiceGroup) { // an empty choice is the default
-			if err := run.CheckOneOf(f.Name, value, f.Annotations[valuesOf]...); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+func oneOf(c *cobra.Command, flag string, values []string) {
+	complete(c, flag, values)
+	c.Flag(flag).Annotations[noOther] = nil
 }
 
 // checkValues refuses values that a flag does not take.
 func (o *options) checkValues(f *pflag.FlagSet) (err error) {
-	f.Visit(func(f *pflag.Flag) { err = cmp.Or(err, checkOneOf(f)) })
+	f.Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		if _, is := f.Annotations[noOther]; is && err == nil && (value != "" || f.DefValue != "") {
+			err = run.CheckOneOf(f.Name, value, f.Annotations[valuesOf]...)
+		}
+	})
 	if short := f.Lookup("short-leases"); short != nil && short.Changed && !o.Target.ShortLeases {
 		o.Target.CloudLease = leadermigration.DefaultTimings.LeaseDuration // as an undo needs to know
 	}
@@ -165,7 +150,8 @@ func (o *options) checkValues(f *pflag.FlagSet) (err error) {
 }
 
 // complete offers fixed values for a flag.
-func complete(f *pflag.Flag, values []string) {
+func complete(c *cobra.Command, flag string, values []string) {
+	f := c.Flag(flag)
 	if f.Annotations == nil {
 		f.Annotations = map[string][]string{}
 	}

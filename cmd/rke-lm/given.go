@@ -46,17 +46,13 @@ func givenFlags(cmd *cobra.Command, except ...string) (words []string) {
 	return words
 }
 
-// given are the values of a flag.
-func given(f *pflag.Flag) []string {
-	if list, is := f.Value.(pflag.SliceValue); is {
-		return list.GetSlice()
-	}
-	return []string{f.Value.String()}
-}
-
 // flagWords is a flag as it is typed: a list once for each value.
 func flagWords(f *pflag.Flag) (words []string) {
-	for _, v := range given(f) {
+	values := []string{f.Value.String()}
+	if list, is := f.Value.(pflag.SliceValue); is {
+		values = list.GetSlice()
+	}
+	for _, v := range values {
 		if v != "" && v == f.NoOptDefVal {
 			words = append(words, "--"+f.Name)
 		} else {

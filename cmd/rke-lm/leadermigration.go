@@ -47,8 +47,8 @@ number, only the checks that do not depend on the manager run.`,
 	f.BoolVar(&config.NodeIPAM, "nodeipam", false, "the provider's cloud-controller-manager implements Node IPAM; that of AWS does not")
 	f.BoolVar(&lint, "lint", false, "check the configurations in the files")
 	o.outputFlag(c, "text", "json", "yaml")
-	oneOf(c.Flag("component"), []string{lm.Manager, lm.CloudManager})
-	complete(c.Flag("form"), lm.Forms())
+	oneOf(c, "component", []string{lm.Manager, lm.CloudManager})
+	complete(c, "form", lm.Forms())
 	return c
 }
 

@@ -62,7 +62,7 @@ no other cluster starts, and those in progress finish. The end is a report.`,
 	c.Flags().BoolVar(&m.work.Chosen.EtcdSnapshot, "etcd-snapshot", false, "take an etcd snapshot with Rancher before the first write and before the switch")
 	c.Flags().StringVar(&restart, "restart-command", "", "run this in a shell to restart the kubelet of a machine whose Node was drained and deleted to register again; NODE, ADDRESS and COMMAND are set")
 	c.Flags().BoolVar(&m.work.Chosen.CanaryService, "canary-service", false, "at the end, prove that the cloud controllers work: a Service of type LoadBalancer gets an address and is deleted, no provider ID has changed, and no Event reports an error; with --selector only in the first wave")
-	oneOf(c.Flag("until"), stages.Names())
+	oneOf(c, "until", stages.Names())
 	return c
 }
 

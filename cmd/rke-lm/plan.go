@@ -49,7 +49,7 @@ diff; of several clusters a line each. The clusters are those of files, or with 
 	c.MarkFlagsMutuallyExclusive("stage", "out")
 	c.MarkFlagsMutuallyExclusive("summary", "all")
 	c.MarkFlagsMutuallyExclusive("stage", "summary")
-	oneOf(c.Flag("stage"), stages.Names())
+	oneOf(c, "stage", stages.Names())
 	return c
 }
 

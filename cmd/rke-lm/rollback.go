@@ -35,6 +35,6 @@ the point of no return.`,
 	o.clusterFlag(c.Flags())
 	c.Flags().StringVar(&b.work.Chosen.Planner.To, "to", "", "the stage to roll back to (default: before all stages)")
 	c.Flags().BoolVar(&o.Target.CanonicalForm, "canonical", false, "if the object does not show the previous form, use the usual form")
-	oneOf(c.Flag("to"), stages.Names())
+	oneOf(c, "to", stages.Names())
 	return c
 }

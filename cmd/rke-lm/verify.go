@@ -41,7 +41,7 @@ and provider IDs of nodes, and the load balancers.`,
 	o.clusterFlag(f)
 	o.outputFlag(c, everyOutputFormat...)
 	f.StringVar(&v.Stage, "stage", "", "also check the result of this stage")
-	oneOf(c.Flag("stage"), stages.Names())
+	oneOf(c, "stage", stages.Names())
 	pathFlags(f, &v.Target)
 	f.StringVar(&v.Target.Version, "target-version", "", "release of the planned upgrade")
 	f.StringArrayVar(&v.Target.Accept, "accept", nil, "accept the errors of a rule (repeatable)")

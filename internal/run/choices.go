@@ -4,7 +4,6 @@
 package run
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,9 +15,10 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// ChoiceValues are the values of the choices that have a few. Their flags check them.
+// ChoiceValues are the values of the choices that have a few.
 var ChoiceValues = map[string][]string{
 	"end-state":               {transform.EndStateExternal, transform.EndStateOverride},
 	"cordon":                  {transform.CordonAuto, transform.CordonAlways, transform.CordonNever},
@@ -28,12 +28,30 @@ var ChoiceValues = map[string][]string{
 
 // CheckChoices refuses choices that are wrong, or mean nothing together. rules are those that can be accepted, or not.
 func CheckChoices(t transform.Target, rules []transform.Rule) error {
+	for _, c := range []struct{ flag, value string }{
+		{"end-state", t.EndState}, {"cordon", t.Cordon}, {"rbac", t.RBAC}, {"leader-migration-config", t.LeaderMigrationConfig},
+	} {
+		if c.value == "" {
+			continue
+		}
+		if err := CheckOneOf(c.flag, c.value, ChoiceValues[c.flag]...); err != nil {
+			return err
+		}
+	}
 	for flag, version := range map[string]string{"rancher-version": t.RancherVersion, "rke-version": t.RKEVersion} {
 		if version != "" && !semver.IsValid("v"+strings.TrimPrefix(version, "v")) {
 			return fmt.Errorf("--%s %s is not a version such as 1.5.12", flag, version)
 		}
 	}
-	return cmp.Or(checkMigration(t), CheckAccept(t.Accept, rules))
+	if err := checkMigration(t); err != nil {
+		return err
+	}
+	for _, stage := range t.ManualDone {
+		if err := CheckOneOf("manual-done", stage, stages.Names()...); err != nil {
+			return err
+		}
+	}
+	return CheckAccept(t.Accept, rules)
 }
 
 // checkMigration refuses what is no release of Kubernetes to upgrade to, and choices of leader migration that mean

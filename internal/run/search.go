@@ -14,6 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -55,6 +56,14 @@ func (s *Search) Check() error {
 		}
 	}
 	return CheckChoices(*t, KnownRules(s.Formats))
+}
+
+// CheckFormat refuses one that is not known.
+func (s *Search) CheckFormat() error {
+	if s.Format == "" {
+		return nil
+	}
+	return CheckOneOf("distro", s.Format, lists.Map(s.Formats, func(d transform.Format) string { return d.Name })...)
 }
 
 // CheckLive refuses host names and a values file with clusters of a Rancher, unless there is one and the
@@ -103,6 +112,9 @@ func (s *Search) find(ctx context.Context, paths []string) ([]clusters.Result, e
 	}
 	if len(paths) == 0 {
 		return nil, errors.New("no path; use a file, a folder, or - for standard input")
+	}
+	if err := s.CheckFormat(); err != nil {
+		return nil, err
 	}
 	found := s.Finder.Files(ctx, paths, s.In)
 	if n := len(found.Saved); n > 0 {
