@@ -71,24 +71,48 @@ func unified(file, old, now string, after int, heading func(kind udiff.OpKind, l
 }
 
 // hunk writes one hunk of a text that is in its file after a number of lines,
-// and returns how many lines it adds. Its heading is that of the first line that changes: of one with
+// and returns how many lines it adds.
+func hunk(b *strings.Builder, h *udiff.Hunk, offset int, heading func(udiff.OpKind, int) string) (grown int) {
+	from, to := 0, 0
+	for _, l := range h.Lines {
+		if l.Kind != udiff.Insert {
+			from++
+		}
+		if l.Kind != udiff.Delete {
+			to++
+		}
+	}
+	head := fmt.Sprintf("@@ -%d,%d +%d,%d @@ %s", h.FromLine+offset, from, h.ToLine+offset, to, heading(changed(h)))
+	b.WriteString(strings.TrimSuffix(head, " ") + "\n")
+	for _, l := range h.Lines {
+		b.WriteString(signs[l.Kind])
+		b.WriteString(strings.TrimSuffix(l.Content, "\n"))
+		b.WriteByte('\n')
+		if !strings.HasSuffix(l.Content, "\n") {
+			b.WriteString("\\ No newline at end of file\n")
+		}
+	}
+	return to - from
+}
+
+// changed returns the first line of a hunk that changes, and its number in its text: one with
 // content if there is any. A comment is no part of a node, nor is the comma that JSON has before
 // the next one.
-func hunk(b *strings.Builder, h *udiff.Hunk, offset int, heading func(udiff.OpKind, int) string) (grown int) {
+func changed(h *udiff.Hunk) (kind udiff.OpKind, line int) {
 	kept := func(l udiff.Line) bool {
 		return slices.ContainsFunc(h.Lines, func(o udiff.Line) bool { return o.Kind != l.Kind && content(o) == content(l) })
 	}
-	from, to := 0, 0
-	kind, line, found := udiff.Equal, 0, false
-	var body strings.Builder
+	from, to := h.FromLine, h.ToLine
 	for _, l := range h.Lines {
-		at := h.FromLine + from
+		at := from
 		if l.Kind == udiff.Insert {
-			at = h.ToLine + to
+			at = to
 		}
-		if l.Kind != udiff.Equal && !found {
-			text := content(l)
-			if found = text != "" && text[0] != '#' && !kept(l); found || line == 0 {
+		if l.Kind != udiff.Equal {
+			if text := content(l); text != "" && text[0] != '#' && !kept(l) {
+				return l.Kind, at
+			}
+			if line == 0 {
 				kind, line = l.Kind, at
 			}
 		}
@@ -98,14 +122,8 @@ func hunk(b *strings.Builder, h *udiff.Hunk, offset int, heading func(udiff.OpKi
 		if l.Kind != udiff.Delete {
 			to++
 		}
-		body.WriteString(signs[l.Kind] + strings.TrimSuffix(l.Content, "\n") + "\n")
-		if !strings.HasSuffix(l.Content, "\n") {
-			body.WriteString("\\ No newline at end of file\n")
-		}
 	}
-	head := fmt.Sprintf("@@ -%d,%d +%d,%d @@ %s", h.FromLine+offset, from, h.ToLine+offset, to, heading(kind, line))
-	b.WriteString(strings.TrimSuffix(head, " ") + "\n" + body.String())
-	return to - from
+	return kind, line
 }
 
 func content(l udiff.Line) string { return strings.TrimRight(strings.TrimSpace(l.Content), ",") }

@@ -22,8 +22,8 @@ type NodeClass struct {
 
 // Refuses reports why the DaemonSet puts no pod on the nodes of a class, or "".
 func (c Chart) Refuses(class NodeClass) string {
-	for _, key := range c.missedLabels(class) {
-		return fmt.Sprintf("nodeSelector asks for %s: %q", key, c.selector()[key])
+	if missed := c.missedLabels(class); len(missed) > 0 {
+		return fmt.Sprintf("nodeSelector asks for %s: %q", missed[0], c.selector()[missed[0]])
 	}
 	tolerations, err := c.tolerations()
 	if err != nil {
@@ -39,8 +39,8 @@ func (c Chart) Refuses(class NodeClass) string {
 
 // Blamed returns the path of the values for which Refuses has something to say.
 func (c Chart) Blamed(class NodeClass) []string {
-	for _, key := range c.missedLabels(class) {
-		return []string{selectorKey, key}
+	if missed := c.missedLabels(class); len(missed) > 0 {
+		return []string{selectorKey, missed[0]}
 	}
 	return []string{tolerationsKey}
 }

@@ -172,10 +172,12 @@ func (s Sources) readConfig(r *Release) error {
 func (s Sources) Ignored(r Release) []Layer {
 	var found []Layer
 	for _, o := range []Chart{r.Chart, r.config} {
-		for _, key := range []string{"values", "valuesSecrets"} {
-			known := map[string]bool{"values": s.Fields.Values, "valuesSecrets": s.Fields.ValuesSecrets}
-			if at := o.Spec(key); !known[key] && at.Exists() && !at.IsNull() {
-				found = append(found, Layer{Name: key, Index: o.Index, At: at})
+		for _, field := range []struct {
+			key   string
+			known bool
+		}{{"values", s.Fields.Values}, {"valuesSecrets", s.Fields.ValuesSecrets}} {
+			if at := o.Spec(field.key); !field.known && at.Exists() && !at.IsNull() {
+				found = append(found, Layer{Name: field.key, Index: o.Index, At: at})
 			}
 		}
 	}
