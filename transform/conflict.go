@@ -4,7 +4,6 @@
 package transform
 
 import (
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -16,7 +15,7 @@ type Conflict struct{ At *yamledit.Error }
 func (e *Conflict) Error() string { return e.At.Error() }
 
 // ExitCode is that of a refusal.
-func (e *Conflict) ExitCode() exitcode.Code { return exitcode.Refused }
+func (e *Conflict) ExitCode() ExitCode { return ExitRefused }
 
 // Unwrap gives access to the place; so ask for a Conflict before asking for a
 // yamledit.Error.

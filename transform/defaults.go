@@ -4,8 +4,8 @@
 package transform
 
 import (
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -34,7 +34,7 @@ func ThroughRancher(doc *yamledit.Document, file string) Delivery {
 	return Delivery{
 		How: "Rancher as\nusual: commit it, or, if kubectl get printed it, run on Rancher's own cluster (kubectl apply would keep\n" +
 			"keys that were removed from the file):",
-		Command:  shell.Line("kubectl replace -f %s", shell.Path(file)),
+		Command:  action.Command("kubectl replace -f %s", action.Path(file)),
 		Rancher:  true,
 		Resource: ResourceOf(doc),
 	}

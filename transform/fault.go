@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -25,7 +24,7 @@ func (f *Fault) Error() string {
 }
 
 // ExitCode is that of a document that cannot be worked on.
-func (f *Fault) ExitCode() exitcode.Code { return exitcode.Input }
+func (f *Fault) ExitCode() ExitCode { return ExitInput }
 
 // Guard calls work for one document, and returns a panic in it as a *Fault, or as the error that its
 // budget is spent, so that

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -26,14 +25,14 @@ func (e *Refused) Error() string { return e.At.Error() }
 
 // ExitCode is that of a refusal for a cluster that is not to be migrated, that of a finding for one
 // that is described twice, and that of an input for a document that cannot be edited.
-func (e *Refused) ExitCode() exitcode.Code {
+func (e *Refused) ExitCode() ExitCode {
 	switch e.Rule {
 	case RuleNotMigratable:
-		return exitcode.Refused
+		return ExitRefused
 	case RuleDuplicate:
-		return exitcode.Found
+		return ExitFound
 	}
-	return exitcode.Input
+	return ExitInput
 }
 
 // Unwrap gives access to the place; so ask for a Refused before asking for a

@@ -17,7 +17,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -118,7 +117,7 @@ func (a *advisor) try(verb, flag, value string, args []string, before int) {
 	case slices.Contains(run.ChoiceValues[flag], value) && !slices.Contains(args, "--"+flag):
 		a.others++
 		r := runHere(a.t, "", append([]string{verb, "--" + flag + "=" + value}, args...)...)
-		assert.Truef(a.t, r.code != exitcode.Input || before == exitcode.Input || !strings.Contains(r.stderr, "--"+flag), "%s %v advises --%s %s, and refuses it: %s", verb, args, flag, value, r.stderr)
+		assert.Truef(a.t, r.code != transform.ExitInput || before == transform.ExitInput || !strings.Contains(r.stderr, "--"+flag), "%s %v advises --%s %s, and refuses it: %s", verb, args, flag, value, r.stderr)
 	}
 }
 
@@ -127,7 +126,7 @@ func (a *advisor) accept(verb, rule string, args []string) {
 	a.t.Helper()
 	with := append([]string{"--accept", rule}, args...)
 	r := runHere(a.t, "", append([]string{verb}, with...)...)
-	assert.Truef(a.t, r.code != exitcode.Input || !strings.Contains(r.stderr, "--accept "+rule), "%s %v advises --accept %s, and refuses it: %s", verb, args, rule, r.stderr)
+	assert.Truef(a.t, r.code != transform.ExitInput || !strings.Contains(r.stderr, "--accept "+rule), "%s %v advises --accept %s, and refuses it: %s", verb, args, rule, r.stderr)
 	assert.Truef(a.t, !strings.Contains(r.stderr, "error "+rule+"  "), "%s %v: --accept %s changes nothing: %s", verb, args, rule, r.stderr)
 	for _, f := range found(a.t, verb, with) {
 		assert.Truef(a.t, f.Rule != rule || !f.Stops(), "%s %v: --accept %s changes nothing", verb, args, rule)

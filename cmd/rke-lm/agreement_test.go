@@ -15,7 +15,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
@@ -303,7 +302,7 @@ func TestVerifyChecksTheStagesThatWerePlanned(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dump.yaml")
 	assert.NilError(t, observe.WriteDump(file, world{"external", "aws+flag", "cloud", true}.observed()))
 	verify := "verify --stage disable-leader-migration --from " + file
-	shows(t, exitcode.Found, verify, "stage-not-reached")
-	shows(t, exitcode.Done, verify+" --keep-leader-migration")
-	shows(t, exitcode.Input, verify+" --keep-leader-migration --no-leader-migration", "mutually exclusive")
+	shows(t, transform.ExitFound, verify, "stage-not-reached")
+	shows(t, transform.ExitDone, verify+" --keep-leader-migration")
+	shows(t, transform.ExitInput, verify+" --keep-leader-migration --no-leader-migration", "mutually exclusive")
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/internal/run"
-	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -78,7 +78,7 @@ func (o *options) checkApply(c *cobra.Command, work run.Apply) error {
 			continue
 		}
 		if slices.Contains(stages.Names(), stage) && !slices.Contains(stages.EditNames(), stage) {
-			return errors.New("--" + flag + " " + stage + " edits no file; " + shell.Line("rke-lm plan --stage %s shows its commands, and rke-lm verify --stage %s checks its result", stage, stage))
+			return errors.New("--" + flag + " " + stage + " edits no file; " + action.Command("rke-lm plan --stage %s shows its commands, and rke-lm verify --stage %s checks its result", stage, stage))
 		}
 		if err := run.CheckOneOf(flag, stage, stages.EditNames()...); err != nil {
 			return err

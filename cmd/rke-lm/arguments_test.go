@@ -21,7 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
@@ -84,7 +84,7 @@ func TestFilesThatHoldNoOneClusterOfRKEAreRefused(t *testing.T) {
 		"none.yml": "kind: ConfigMap\n", "two.yml": engineFile + "---\n" + engineFile, "broken.yml": "{", "wrong.yml": strings.Replace(engineFile, "nodes: [", "nodes: [7, ", 1),
 	})
 	for _, file := range []string{"none.yml", "two.yml", "broken.yml", "wrong.yml", "absent.yml"} {
-		shows(t, exitcode.Input, "leaders --arguments-from "+file, file)
+		shows(t, transform.ExitInput, "leaders --arguments-from "+file, file)
 	}
 }
 
@@ -140,6 +140,6 @@ func TestArgumentsThatCannotBeReadAnyMoreAreUnknown(t *testing.T) {
 		r, _, at := managingRKE1(t)
 		r.Edit(curlewPath, func(o map[string]any) { o["status"] = map[string]any{"appliedSpec": o["spec"]} })
 		o, out := following(t, 30*time.Second, 10*time.Second, func() { r.Remove(curlewPath) }, at...)
-		assert.Truef(t, o.Seconds["0"] <= 0 && o.Seconds["1"] <= 13 && out.code != exitcode.Done, "exit %d, %+v\n%s", out.code, o, out.stderr)
+		assert.Truef(t, o.Seconds["0"] <= 0 && o.Seconds["1"] <= 13 && out.code != transform.ExitDone, "exit %d, %+v\n%s", out.code, o, out.stderr)
 	})
 }

@@ -22,11 +22,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // actions are all that make a command.
@@ -121,8 +120,8 @@ func holding(of any, place int, value string) action.Action {
 // before them.
 func sameBut(calls [][]string, is, value string) []string {
 	quoted, _ := json.Marshal(is)
-	program := strings.TrimSuffix(strings.TrimPrefix(shell.Substitute(is, ""), "s/"), "//")
-	replaced := strings.TrimSuffix(strings.TrimPrefix(shell.Substitute("", is), "s//"), "/")
+	program := strings.TrimSuffix(strings.TrimPrefix(action.Substitute(is, ""), "s/"), "//")
+	replaced := strings.TrimSuffix(strings.TrimPrefix(action.Substitute("", is), "s//"), "/")
 	var out []string
 	for _, call := range calls {
 		var words []string
@@ -237,7 +236,7 @@ func TestNamesThatKubernetesRefusesAreRefused(t *testing.T) {
 	} {
 		here(t, map[string]string{"c.yaml": strings.Replace(c.text, c.old, c.with, 1)})
 		for _, verb := range []string{"plan", "lint", "apply --next"} {
-			shows(t, exitcode.Input, verb+" c.yaml", "c.yaml"+c.at)
+			shows(t, transform.ExitInput, verb+" c.yaml", "c.yaml"+c.at)
 		}
 	}
 }

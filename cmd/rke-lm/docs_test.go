@@ -24,7 +24,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
@@ -160,10 +159,10 @@ type refusal struct {
 }
 
 var documentedRefusals = []refusal{
-	{"templated", "refused-helm-template", exitcode.Input, "The file is a template: `{{ }}` is outside of quotes. Render it, plan the result, and apply the diff to the template."},
-	{"encrypted", "refused-sops", exitcode.Input, "SOPS encrypted the file, and an edit would break its checksum. Decrypt it first, or make the printed change inside of `sops`."},
-	{transform.RuleDuplicate, "rule-duplicate-cluster", exitcode.Found, "The cluster is described twice in what is applied together: a file, a folder, a kustomization, a bundle of Fleet. Remove one, or accept the rule."},
-	{transform.RuleNotMigratable, "refused-k3s", exitcode.Refused, "The document is understood, but holds no cluster that can be migrated."},
+	{"templated", "refused-helm-template", transform.ExitInput, "The file is a template: `{{ }}` is outside of quotes. Render it, plan the result, and apply the diff to the template."},
+	{"encrypted", "refused-sops", transform.ExitInput, "SOPS encrypted the file, and an edit would break its checksum. Decrypt it first, or make the printed change inside of `sops`."},
+	{transform.RuleDuplicate, "rule-duplicate-cluster", transform.ExitFound, "The cluster is described twice in what is applied together: a file, a folder, a kustomization, a bundle of Fleet. Remove one, or accept the rule."},
+	{transform.RuleNotMigratable, "refused-k3s", transform.ExitRefused, "The document is understood, but holds no cluster that can be migrated."},
 }
 
 func refusalRows() string {
@@ -186,7 +185,7 @@ func TestRulesThatRefuseAreDocumentedAsTheyAre(t *testing.T) {
 func TestDocsListEveryExitCode(t *testing.T) {
 	doc := readDoc(t, "docs/exit-codes.md")
 	var want []string
-	for code := exitcode.Done; code <= exitcode.Refused; code++ {
+	for code := transform.ExitDone; code <= transform.ExitRefused; code++ {
 		want = append(want, strconv.Itoa(code))
 	}
 	for what, pattern := range map[string]string{"table": `(?m)^\| (\d+) \|`, "sections": `(?m)^## (\d+): `} {
@@ -297,7 +296,7 @@ func plural(kind string) string {
 
 func TestDocsAreRightThatNoJSONFieldIsNull(t *testing.T) {
 	for _, verb := range []string{"plan", "explain"} {
-		shows(t, exitcode.Done, verb+" -o json ../../examples", "!\": null")
+		shows(t, transform.ExitDone, verb+" -o json ../../examples", "!\": null")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // small is a cluster of RKE2 as short as it can be planned.
@@ -54,9 +54,9 @@ func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			here(t, c.files)
 			for _, verb := range []string{"plan", "lint", "lint --fix", "apply --next --dry-run --manual-done grant-migration-lease", "apply --next --manual-done grant-migration-lease"} {
-				code, want, linted := exitcode.Done, []string{"!is described in"}, strings.HasPrefix(verb, "lint")
+				code, want, linted := transform.ExitDone, []string{"!is described in"}, strings.HasPrefix(verb, "lint")
 				if c.both != "" && !c.warns {
-					code = exitcode.Found
+					code = transform.ExitFound
 				}
 				switch {
 				case c.both != "" && !linted:
@@ -71,8 +71,8 @@ func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
 			for name, text := range c.files {
 				assert.Truef(t, c.both == "" || c.warns || textOf(t, name) == text, "%s was written", name)
 			}
-			shows(t, exitcode.Done, "plan --accept duplicate-cluster .")
-			shows(t, exitcode.Done, "lint --accept duplicate-cluster .")
+			shows(t, transform.ExitDone, "plan --accept duplicate-cluster .")
+			shows(t, transform.ExitDone, "lint --accept duplicate-cluster .")
 		})
 	}
 }
@@ -80,28 +80,28 @@ func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
 func TestAClusterThatAStreamDescribesTwiceIsRefused(t *testing.T) {
 	for _, verb := range []string{"plan", "lint", "apply --next"} {
 		r := runHere(t, small("ibis")+"---\n"+small("heron")+"---\n"+small("ibis"), append(strings.Fields(verb), "-")...)
-		r.shows(t, verb, exitcode.Found, "is described in <stdin>:1 as well", "is described in <stdin>:19 as well")
+		r.shows(t, verb, transform.ExitFound, "is described in <stdin>:1 as well", "is described in <stdin>:19 as well")
 		assert.Truef(t, !strings.HasPrefix(verb, "apply") || r.stdout == "", "%s writes:\n%s", verb, r.stdout)
 	}
 }
 
 func TestAClusterOfAStreamThatAFileDescribesAsWellIsNamed(t *testing.T) {
 	here(t, map[string]string{"a.yaml": small("ibis")})
-	runHere(t, small("ibis"), "lint", "a.yaml", "-").shows(t, "lint", exitcode.Done, "is described in <stdin>:1 as well", "is described in a.yaml:1 as well")
+	runHere(t, small("ibis"), "lint", "a.yaml", "-").shows(t, "lint", transform.ExitDone, "is described in <stdin>:1 as well", "is described in a.yaml:1 as well")
 }
 
 // The guide keeps plans in the repository: they are copies of its clusters.
 func TestFilesOfASavedPlanAreNoClustersOfTheirOwnUnlessTheyChanged(t *testing.T) {
 	const start = "plans/fleet-default/ibis/00-start.yaml"
 	here(t, map[string]string{"a.yaml": small("ibis")})
-	shows(t, exitcode.Done, "plan --out plans a.yaml")
+	shows(t, transform.ExitDone, "plan --out plans a.yaml")
 	for _, verb := range []string{"plan", "lint", "apply --next --dry-run", "explain"} {
-		r := shows(t, exitcode.Done, verb+" .", "!form-not-read", "!described in")
+		r := shows(t, transform.ExitDone, verb+" .", "!form-not-read", "!described in")
 		assert.Equal(t, strings.Count(r.stdout+r.stderr, "files of saved plans are not read, such as "+start), 1, verb, r.stdout, r.stderr)
 	}
-	shows(t, exitcode.Done, "lint "+start, "!are not read") // it is named
+	shows(t, transform.ExitDone, "lint "+start, "!are not read") // it is named
 	putFile(t, start, textOf(t, start)+"# edited\n")
-	shows(t, exitcode.Done, "lint .", "is described in "+start+":1 as well") // it is not as the plan lists it
+	shows(t, transform.ExitDone, "lint .", "is described in "+start+":1 as well") // it is not as the plan lists it
 }
 
 // A plan.json makes files pass for no clusters, so the files that a change lists have to be those of a plan.
@@ -116,28 +116,28 @@ func TestAReviewMakesTheFilesOfASavedPlanAgain(t *testing.T) {
 		want   int
 		says   string
 	}{
-		"the plan of a cluster": {func(*history) {}, exitcode.Done, "9 (of saved plans)"},
+		"the plan of a cluster": {func(*history) {}, transform.ExitDone, "9 (of saved plans)"},
 		"with other choices": {func(h *history) {
 			runHere(h.t, "", "plan", "--replace", "--end-state", "external", "--accept", "node-rename", "--out", "plans", "clusters")
-		}, exitcode.Done, "clusters changed: 0"},
-		"of a cluster that has advanced": {func(h *history) { h.apply("--next", "clusters") }, exitcode.Done, "performs grant-migration-lease"},
-		"a document that was edited":     {func(h *history) { h.replace(plans+"00-start.yaml", "aws", "external") }, exitcode.Found, "duplicate-cluster  " + plans},
+		}, transform.ExitDone, "clusters changed: 0"},
+		"of a cluster that has advanced": {func(h *history) { h.apply("--next", "clusters") }, transform.ExitDone, "performs grant-migration-lease"},
+		"a document that was edited":     {func(h *history) { h.replace(plans+"00-start.yaml", "aws", "external") }, transform.ExitFound, "duplicate-cluster  " + plans},
 		"an edited document that is listed": {func(h *history) {
 			h.write(plans+"00-start.yaml", external)
 			h.write(plans+"plan.json", listing("ibis", "00-start.yaml", external))
-		}, exitcode.Found, "saved-plan-differs  " + plans + "00-start.yaml"},
+		}, transform.ExitFound, "saved-plan-differs  " + plans + "00-start.yaml"},
 		"a configuration that is listed": {func(h *history) {
 			h.write("hosts/config.yaml", "cloud-provider-name: external\n")
 			h.write("hosts/plan.json", listing("ibis", "config.yaml", "cloud-provider-name: external\n"))
-		}, exitcode.Found, "saved-plan-differs  hosts/config.yaml"},
+		}, transform.ExitFound, "saved-plan-differs  hosts/config.yaml"},
 		"a cluster of the base that is listed": {func(h *history) {
 			h.write("clusters/plan.json", listing("ibis", "ibis.yaml", small("ibis")))
-		}, exitcode.Found, "saved-plan-differs  clusters/ibis.yaml"},
+		}, transform.ExitFound, "saved-plan-differs  clusters/ibis.yaml"},
 		"a cluster of the base that is changed and listed": {func(h *history) {
 			h.write("clusters/ibis.yaml", external)
 			h.write("clusters/plan.json", listing("ibis", "ibis.yaml", external))
-		}, exitcode.Found, "saved-plan-differs  clusters/ibis.yaml"},
-		"a plan that Fleet applies": {func(h *history) { h.write("plans/fleet.yaml", "defaultNamespace: fleet-default\n") }, exitcode.Found, "duplicate-cluster  " + plans},
+		}, transform.ExitFound, "saved-plan-differs  clusters/ibis.yaml"},
+		"a plan that Fleet applies": {func(h *history) { h.write("plans/fleet.yaml", "defaultNamespace: fleet-default\n") }, transform.ExitFound, "duplicate-cluster  " + plans},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHistory(t)

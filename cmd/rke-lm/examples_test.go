@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // examplesHere copies examples/ to a repository of its own, and makes the example of a repository
@@ -53,10 +53,10 @@ func TestTheExamplesOfDeliveryNameTheFolderOfTheClusters(t *testing.T) {
 	examplesHere(t)
 	fleet, argo, flux := documentsOf[map[string]any](t, "fleet/gitrepo.yaml"), documentsOf[map[string]any](t, "argocd/application.yaml"), documentsOf[map[string]any](t, "flux/clusters.yaml")
 	for _, folder := range []any{field(fleet[0], "spec", "paths").([]any)[0], field(argo[0], "spec", "source", "path"), field(flux[1], "spec", "path")} {
-		shows(t, exitcode.Done, "plan --summary "+path.Clean(folder.(string)), "clusters: 2; to do: 2, manual: 0, done: 0\n")
+		shows(t, transform.ExitDone, "plan --summary "+path.Clean(folder.(string)), "clusters: 2; to do: 2, manual: 0, done: 0\n")
 	}
 	assert.True(t, field(flux[1], "spec", "sourceRef", "name") == field(flux[0], "metadata", "name") && field(flux[1], "spec", "postBuild") == nil, "Flux takes other files, or changes them")
-	r := shows(t, exitcode.Done, "plan --summary .", "clusters: 2;")
+	r := shows(t, transform.ExitDone, "plan --summary .", "clusters: 2;")
 	assert.Equal(t, r.stderr, "configuration: .rke-lm.yaml\n", "other files are taken for clusters")
 }
 
@@ -65,10 +65,10 @@ func TestEachStageOfTheExampleIsACommitThatPassesTheReview(t *testing.T) {
 	h := examplesHere(t)
 	for range 5 {
 		h.apply("--next", "clusters/lagoon.yaml")
-		shows(t, exitcode.Done, "review --base HEAD clusters")
+		shows(t, transform.ExitDone, "review --base HEAD clusters")
 		h.commit("a stage")
 	}
-	shows(t, exitcode.Done, "plan --exit-code clusters/lagoon.yaml")
+	shows(t, transform.ExitDone, "plan --exit-code clusters/lagoon.yaml")
 }
 
 func TestTerraformDecodesWhatTheFilesHold(t *testing.T) {
@@ -89,7 +89,7 @@ func TestTerraformDecodesWhatTheFilesHold(t *testing.T) {
 	run("fmt", "-check", "-recursive", "terraform")
 	// The provider is not needed to decode the files, and comes from a registry.
 	assert.NilError(t, os.Remove("terraform/rancher.tf"))
-	shows(t, exitcode.Done, "apply --through --stage install-ccm clusters/lagoon.yaml")
+	shows(t, transform.ExitDone, "apply --through --stage install-ccm clusters/lagoon.yaml")
 	run("-chdir=terraform", "init", "-input=false")
 	run("-chdir=terraform", "apply", "-auto-approve", "-input=false")
 	want := map[string]any{}
@@ -221,14 +221,14 @@ func TestTheActionReviewsAPullRequest(t *testing.T) {
 	afterRelease(t, releases)
 	inputs := map[string]string{"base": "HEAD", "paths": "clusters", "url": "file://" + releases}
 	h.apply("--next", "clusters/lagoon.yaml")
-	runAction(t, inputs).shows(t, "a good change", exitcode.Done, "performs grant-migration-lease", "!::error")
+	runAction(t, inputs).shows(t, "a good change", transform.ExitDone, "performs grant-migration-lease", "!::error")
 	h.replace("clusters/quay.yaml", "cloud-provider-name: aws", "cloud-provider-name: external")
-	runAction(t, inputs).shows(t, "a bad change", exitcode.Found, "::error file=clusters/quay.yaml,line=", "| rke2 fleet-default/quay |")
+	runAction(t, inputs).shows(t, "a bad change", transform.ExitFound, "::error file=clusters/quay.yaml,line=", "| rke2 fleet-default/quay |")
 	// Each line is one word, and no path is a flag.
 	putFile(t, "--color=wrong", "")
 	t.Setenv("PATH", installed(t)+":"+os.Getenv("PATH"))
 	inputs["version"], inputs["paths"], inputs["flags"] = "installed", "clusters/lagoon.yaml\n--color=wrong", "--exclude=quay.yaml\n"
-	runAction(t, inputs).shows(t, "some files", exitcode.Done, "!quay")
+	runAction(t, inputs).shows(t, "some files", transform.ExitDone, "!quay")
 	inputs["base"] = ""
 	r := runAction(t, inputs)
 	assert.True(t, r.code != 0 && strings.Contains(r.stderr, "the base is not set"), r)
@@ -251,7 +251,7 @@ func TestTheActionInstallsOnlyTheReleaseOfItsCommit(t *testing.T) {
 		refused("this commit is not the one after a release")
 	}
 	afterRelease(t, releases)
-	runAction(t, inputs).shows(t, "its release", exitcode.Done)
+	runAction(t, inputs).shows(t, "its release", transform.ExitDone)
 	inputs["version"] = "v0.2.0"
 	refused("the release of this commit is v0.1.0, not v0.2.0")
 	inputs["version"] = "v0.1.0"
@@ -294,10 +294,10 @@ func TestTheGitLabJobReviewsAMergeRequest(t *testing.T) {
 		code   int
 		report string
 	}{
-		"good": {func(h *history) { h.apply("--next", "clusters/lagoon.yaml") }, exitcode.Done, `failures="0"`},
+		"good": {func(h *history) { h.apply("--next", "clusters/lagoon.yaml") }, transform.ExitDone, `failures="0"`},
 		"bad": {func(h *history) {
 			h.apply("--through", "--stage", "enable-leader-migration", "clusters/lagoon.yaml")
-		}, exitcode.Found, `failures="1"`},
+		}, transform.ExitFound, `failures="1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := examplesHere(t)
@@ -328,10 +328,10 @@ func TestTheHooksLintTheFilesOfACommit(t *testing.T) {
 	for _, h := range hooks {
 		files := regexp.MustCompile(h.Files)
 		assert.Truef(t, files.MatchString("clusters/a.yml") && files.MatchString("a.json") && !files.MatchString("a.yaml.txt"), "%s takes other files: %s", h.ID, h.Files)
-		inBash(t, h.Entry+" clusters/lagoon.yaml fleet/gitrepo.yaml").shows(t, h.ID, exitcode.Done, "errors: 0")
-		inBash(t, h.Entry+" fleet/gitrepo.yaml").shows(t, h.ID, exitcode.Done)
+		inBash(t, h.Entry+" clusters/lagoon.yaml fleet/gitrepo.yaml").shows(t, h.ID, transform.ExitDone, "errors: 0")
+		inBash(t, h.Entry+" fleet/gitrepo.yaml").shows(t, h.ID, transform.ExitDone)
 		putFile(t, "bad.yaml", strings.Replace(textOf(t, "clusters/quay.yaml"), "cloud-provider-name: aws", "cloud-provider-name: aws\n      cloud-provider-config: secret://fleet-default:missing\n      kube-controller-manager-arg: [cloud-provider=aws, cloud-provider=external]", 1))
-		inBash(t, h.Entry+" --target-version v1.27.16+rke2r1 bad.yaml").shows(t, h.ID, exitcode.Found)
+		inBash(t, h.Entry+" --target-version v1.27.16+rke2r1 bad.yaml").shows(t, h.ID, transform.ExitFound)
 	}
 	config := documentsOf[struct{ Repos []struct{ Hooks []hook } }](t, filepath.Join(root, "examples/ci/pre-commit.yaml"))[0]
 	assert.True(t, len(config.Repos) == 1 && config.Repos[0].Hooks[0].ID == hooks[0].ID, config)

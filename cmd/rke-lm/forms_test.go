@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // formsFolder has a cluster, and files that describe others in forms that are not read.
@@ -42,33 +41,33 @@ func formFiles(findings []transform.Finding, severity transform.Severity) (files
 
 func TestAFileOfAnotherProgramWithoutAClusterIsNotCalledWrongYAML(t *testing.T) {
 	here(t, map[string]string{"vpc.tf": "locals {\n  path = \"${path.module}/vpc\"\n}\n", "a.yaml": "a: ${NAME}\nb: [\n"})
-	shows(t, exitcode.Refused, "plan vpc.tf", "error: vpc.tf: no cluster in it; name a file that holds ")
-	shows(t, exitcode.Input, "plan a.yaml", "a.yaml:", "not YAML")
+	shows(t, transform.ExitRefused, "plan vpc.tf", "error: vpc.tf: no cluster in it; name a file that holds ")
+	shows(t, transform.ExitInput, "plan a.yaml", "a.yaml:", "not YAML")
 }
 
 func TestFormsThatAreNotReadAreNamedInAFolder(t *testing.T) {
 	formsFolder(t)
 	want := []string{"config.yaml", "main.tf", "setup.sh"}
-	plans := decoded[report.Plans](t, shows(t, exitcode.Done, "plan -o json .").stdout)
+	plans := decoded[report.Plans](t, shows(t, transform.ExitDone, "plan -o json .").stdout)
 	assert.Equal(t, len(plans.Clusters), 1)
 	assert.EqualSlices(t, formFiles(plans.Findings, transform.Note), want, "plan")
-	found := decoded[[]transform.Finding](t, shows(t, exitcode.Done, "lint -o json .").stdout)
+	found := decoded[[]transform.Finding](t, shows(t, transform.ExitDone, "lint -o json .").stdout)
 	assert.EqualSlices(t, formFiles(found, transform.Warning), want, "lint")
 	for _, line := range []string{"plan --summary .", "plan .", "plan -o markdown .", "plan -o sarif .", "lint ."} {
-		shows(t, exitcode.Done, line, append(want, "!vpc.tf", "!README", "!hunter2")...)
+		shows(t, transform.ExitDone, line, append(want, "!vpc.tf", "!README", "!hunter2")...)
 	}
-	shows(t, exitcode.Done, "lint --accept form-not-read -o json .", `"accepted": true`)
+	shows(t, transform.ExitDone, "lint --accept form-not-read -o json .", `"accepted": true`)
 }
 
 func TestANamedFileInAFormThatIsNotReadIsRefused(t *testing.T) {
 	formsFolder(t)
 	for file, form := range map[string]string{"config.yaml": "configuration file of RKE2", "main.tf": "Terraform", "setup.sh": "script"} {
-		r := shows(t, exitcode.Refused, "plan "+file)
+		r := shows(t, transform.ExitRefused, "plan "+file)
 		assert.Truef(t, regexp.MustCompile(`^error: `+file+`:\d+: `+form+`, which is not read; [a-z]`).MatchString(r.stderr), "%s: %s", file, r.stderr)
 	}
-	found := decoded[[]transform.Finding](t, shows(t, exitcode.Refused, "lint -o json main.tf").stdout)
+	found := decoded[[]transform.Finding](t, shows(t, transform.ExitRefused, "lint -o json main.tf").stdout)
 	assert.EqualSlices(t, formFiles(found, transform.Warning), []string{"main.tf"}, "lint has no finding for programs")
-	runHere(t, textOf(t, "config.yaml"), "plan", "-").shows(t, "a stream", exitcode.Refused, "error: <stdin>:1: configuration file of RKE2, which is not read; ")
+	runHere(t, textOf(t, "config.yaml"), "plan", "-").shows(t, "a stream", transform.ExitRefused, "error: <stdin>:1: configuration file of RKE2, which is not read; ")
 }
 
 // A dump is read by verify. A manager in it is planned, and a note names the dump: once, however many Nodes it has.
@@ -80,7 +79,7 @@ func TestADumpIsNamedInPlanAndLint(t *testing.T) {
 			is := fmt.Sprintf("error: a.yaml:%d: dump of a cluster, which is not read; check it with rke-lm verify --from FILE\n", line)
 			note := fmt.Sprintf("form-not-read  a.yaml:%d\n  dump of a cluster: ", line)
 			both := r.stdout + r.stderr
-			assert.Truef(t, (name != "live-kubectl" || strings.Count(both, note) == 1) && (name == "live-kubectl" || r.code == exitcode.Refused && strings.HasPrefix(r.stderr, is)), "%s %s: exit %d\n%s", verb, name, r.code, both)
+			assert.Truef(t, (name != "live-kubectl" || strings.Count(both, note) == 1) && (name == "live-kubectl" || r.code == transform.ExitRefused && strings.HasPrefix(r.stderr, is)), "%s %s: exit %d\n%s", verb, name, r.code, both)
 		}
 	}
 }
@@ -91,14 +90,14 @@ func TestAPlaceholderIsNamedAsOne(t *testing.T) {
 		old, new, at, program string
 		code                  int
 	}{
-		{"name: pier", `name: "{{ .Values.name }}"`, "metadata.name: ", "helm template CHART", exitcode.Input},
-		{"name: pier", "name: ${CLUSTER_NAME}", "metadata.name: ", "envsubst < FILE", exitcode.Input},
-		{"name: pier", "name: <%= name %>", "metadata.name: ", "PROGRAM", exitcode.Input},
-		{"name: pier", "name: @@NAME@@", "not YAML: ", "PROGRAM", exitcode.Input},
-		{"name: pier", "name: %CLUSTER_NAME%", "not YAML: ", "PROGRAM", exitcode.Input},
-		{"v1.26.15+rke2r1", "${VERSION}", "spec.kubernetesVersion: ", "envsubst < FILE", exitcode.Input},
-		{"cloud-provider-name: aws", `cloud-provider-name: "{{ provider }}"`, "spec.rkeConfig.machineGlobalConfig.cloud-provider-name: ", "helm template CHART", exitcode.Refused},
-		{"rkeConfig:", "rkeConfig: {a: ${x}}\n  more:", "not YAML: ", "envsubst < FILE", exitcode.Input},
+		{"name: pier", `name: "{{ .Values.name }}"`, "metadata.name: ", "helm template CHART", transform.ExitInput},
+		{"name: pier", "name: ${CLUSTER_NAME}", "metadata.name: ", "envsubst < FILE", transform.ExitInput},
+		{"name: pier", "name: <%= name %>", "metadata.name: ", "PROGRAM", transform.ExitInput},
+		{"name: pier", "name: @@NAME@@", "not YAML: ", "PROGRAM", transform.ExitInput},
+		{"name: pier", "name: %CLUSTER_NAME%", "not YAML: ", "PROGRAM", transform.ExitInput},
+		{"v1.26.15+rke2r1", "${VERSION}", "spec.kubernetesVersion: ", "envsubst < FILE", transform.ExitInput},
+		{"cloud-provider-name: aws", `cloud-provider-name: "{{ provider }}"`, "spec.rkeConfig.machineGlobalConfig.cloud-provider-name: ", "helm template CHART", transform.ExitRefused},
+		{"rkeConfig:", "rkeConfig: {a: ${x}}\n  more:", "not YAML: ", "envsubst < FILE", transform.ExitInput},
 	} {
 		here(t, map[string]string{"a.yaml": strings.Replace(pier, c.old, c.new, 1)})
 		shows(t, c.code, "plan a.yaml", c.at+"a placeholder, which is not filled in; fill it in, and plan the result: "+c.program+" | rke-lm plan -")
@@ -109,5 +108,5 @@ func TestAPlaceholderIsNamedAsOne(t *testing.T) {
 // read for that.
 func TestADocumentNextToAClusterIsRecognized(t *testing.T) {
 	here(t, map[string]string{"a.yaml": pier + "---\napiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: RKE2ControlPlane\nmetadata: {name: quay}\nspec:\n  serverConfig:\n    cloudProviderName: aws\n"})
-	shows(t, exitcode.Done, "plan a.yaml", fmt.Sprintf("note form-not-read  a.yaml:%d", strings.Count(pier, "\n")+7))
+	shows(t, transform.ExitDone, "plan a.yaml", fmt.Sprintf("note form-not-read  a.yaml:%d", strings.Count(pier, "\n")+7))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // gateCase is a pull request that someone wants to pass: testdata/gate/NAME.txtar. Its comment
@@ -98,7 +98,7 @@ func runScript(t *testing.T, script string) {
 // be read has none: it counts as "unreadable".
 func errorsOf(t *testing.T, r ran) []string {
 	t.Helper()
-	if r.stdout == "" && r.code == exitcode.Input {
+	if r.stdout == "" && r.code == transform.ExitInput {
 		return []string{"refused"}
 	}
 	type finding struct {

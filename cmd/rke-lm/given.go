@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/action"
 )
 
 // repeated are the flags of the command line that another command about the same clusters takes too: the migration
@@ -33,7 +33,7 @@ func (o *options) repeated() (choices, server, selected []string) {
 // commandLine returns the command line of another verb with the flags that were
 // given, except some.
 func commandLine(cmd *cobra.Command, verb string, except ...string) string {
-	return shell.Words(slices.Concat([]string{"rke-lm", verb}, givenFlags(cmd, except...))...)
+	return action.Words(slices.Concat([]string{"rke-lm", verb}, givenFlags(cmd, except...))...)
 }
 
 // givenFlags are the flags that were given, except some, as they are typed.

@@ -23,7 +23,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -189,7 +188,7 @@ func applied(c golden.Case, plans report.Plans, run func(args ...string) ran) st
 		}
 		r := run(append([]string{"apply", "--stdout", "--through", "--stage", stage}, known...)...)
 		fmt.Fprintf(&b, "%s  exit %d", stage, r.code)
-		if r.code != exitcode.Done {
+		if r.code != transform.ExitDone {
 			fmt.Fprintf(&b, "\n%s", r.stderr)
 			continue
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/fleet"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -34,7 +34,7 @@ func spent(t *testing.T, text string, line ...string) (allocated uint64, visited
 	nodes, _ := yamledit.Spent()
 	var errs bytes.Buffer
 	code := execute(context.Background(), line, streams{in: strings.NewReader(text), out: io.Discard, err: &errs})
-	assert.Mustf(t, code <= exitcode.Found, "exit code %d: %.500s", code, errs.String())
+	assert.Mustf(t, code <= transform.ExitFound, "exit code %d: %.500s", code, errs.String())
 	runtime.ReadMemStats(&after)
 	visited, _ = yamledit.Spent()
 	return after.TotalAlloc - before.TotalAlloc, visited - nodes
@@ -119,7 +119,7 @@ func TestABudgetThatIsSpentIsAnErrorAndNeverGreen(t *testing.T) {
 				spent++
 				kind, _, _ := strings.Cut(of, ",")
 				all := r.stdout + r.stderr
-				assert.Mustf(t, r.code == exitcode.Input && strings.Contains(all, "the budget of "+kind+" is spent") && !strings.Contains(all, "failed") && most <= 1<<30, "%s with %d for %s: exit code %d\n%.1000s\n%.1000s", line[0], most, of, r.code, r.stdout, r.stderr)
+				assert.Mustf(t, r.code == transform.ExitInput && strings.Contains(all, "the budget of "+kind+" is spent") && !strings.Contains(all, "failed") && most <= 1<<30, "%s with %d for %s: exit code %d\n%.1000s\n%.1000s", line[0], most, of, r.code, r.stdout, r.stderr)
 			}
 			if spent < 2 {
 				t.Errorf("%s: %s spent no budget: %v", line[0], of, spend(t, 1<<10, budget, line...))

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 const ownLease = "cloud-controller-manager"
@@ -50,12 +50,12 @@ func TestVerifyFollowsTheLeaderOfAFinishedCluster(t *testing.T) {
 		want   string
 		least  time.Duration
 	}{
-		"one that leads":          {0, func(*apitest.Server) {}, exitcode.Done, "ok\n", 0},
-		"a takeover":              {17 * time.Second, dies, exitcode.Done, "ok\n", 17 * time.Second},
-		"no one takes over":       {0, dies, exitcode.Found, "error leader-missing", 30 * time.Second},
-		"no one ever led":         {0, neverLed, exitcode.Found, "error leader-missing", 30 * time.Second},
-		"it may not lock its own": {0, func(s *apitest.Server) { s.Denied["system:serviceaccount:kube-system:"+ownLease] = true }, exitcode.Found, "error lease-rbac-missing", 0},
-		"no manager at all":       {0, func(s *apitest.Server) { s.DaemonSets = nil; onlyExternal(s) }, exitcode.Found, "error ccm-removed", 0},
+		"one that leads":          {0, func(*apitest.Server) {}, transform.ExitDone, "ok\n", 0},
+		"a takeover":              {17 * time.Second, dies, transform.ExitDone, "ok\n", 17 * time.Second},
+		"no one takes over":       {0, dies, transform.ExitFound, "error leader-missing", 30 * time.Second},
+		"no one ever led":         {0, neverLed, transform.ExitFound, "error leader-missing", 30 * time.Second},
+		"it may not lock its own": {0, func(s *apitest.Server) { s.Denied["system:serviceaccount:kube-system:"+ownLease] = true }, transform.ExitFound, "error lease-rbac-missing", 0},
+		"no manager at all":       {0, func(s *apitest.Server) { s.DaemonSets = nil; onlyExternal(s) }, transform.ExitFound, "error ccm-removed", 0},
 	} {
 		for _, stage := range []string{"", " --stage disable-leader-migration", " --stage verify-provider-ids"} {
 			t.Run(name+stage, func(t *testing.T) {
@@ -104,9 +104,9 @@ func TestStatusReportsAClusterWhoseManagerIsRemoved(t *testing.T) {
 		removed, config := finished(t)
 		removed.DaemonSets = nil
 		onlyExternal(removed)
-		shows(t, exitcode.Done, "status --kubeconfig "+s.Kubeconfig(t), " -\n")
-		shows(t, exitcode.Done, "status --kubeconfig "+config, " 1 error\n")
-		shows(t, exitcode.Done, "status -o json --kubeconfig "+config, `"errors": 1`, `"provider": "external"`)
+		shows(t, transform.ExitDone, "status --kubeconfig "+s.Kubeconfig(t), " -\n")
+		shows(t, transform.ExitDone, "status --kubeconfig "+config, " 1 error\n")
+		shows(t, transform.ExitDone, "status -o json --kubeconfig "+config, `"errors": 1`, `"provider": "external"`)
 	})
 }
 
@@ -123,7 +123,7 @@ func TestStatusFollowsTheLeadersOfAllClustersAtOnce(t *testing.T) {
 		took := time.Since(start)
 		assert.Truef(t, took >= 30*time.Second && took <= time.Minute, "it took %s", took)
 		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-		assert.Mustf(t, r.code == exitcode.Done && len(lines) == 13, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		assert.Mustf(t, r.code == transform.ExitDone && len(lines) == 13, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		for i, line := range lines[1:] {
 			leaderless := i == 3 || i == 7 || i == 9
 			assert.True(t, strings.HasSuffix(line, " 1 error") == leaderless && strings.HasSuffix(line, " -") != leaderless, line)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
@@ -75,7 +75,7 @@ func leads(t *testing.T, input string, flags []string) int {
 	}
 	before := filesHere(t)
 	if len(edits) > 0 {
-		if r := runHere(t, "", slices.Concat([]string{"apply", "--through", "--stage", edits[len(edits)-1]}, known, flags, []string{input})...); r.code != exitcode.Done {
+		if r := runHere(t, "", slices.Concat([]string{"apply", "--through", "--stage", edits[len(edits)-1]}, known, flags, []string{input})...); r.code != transform.ExitDone {
 			return 0 // something blocks it in between
 		}
 	}
@@ -88,31 +88,31 @@ func leads(t *testing.T, input string, flags []string) int {
 		r := runHere(t, "", append([]string{"plan", "--summary", "--exit-code"}, left...)...)
 		_, next, more := strings.Cut(strings.TrimSpace(r.stdout), "\nnext: ")
 		if now := filesHere(t); !more || strings.HasPrefix(next, "rke-lm verify ") {
-			assert.Mustf(t, strings.Contains(r.stdout, ", done: 1\n") && r.code == exitcode.Done, "exit %d, and nothing is next:\n%s%s", r.code, r.stdout, r.stderr)
+			assert.Mustf(t, strings.Contains(r.stdout, ", done: 1\n") && r.code == transform.ExitDone, "exit %d, and nothing is next:\n%s%s", r.code, r.stdout, r.stderr)
 			if !maps.Equal(now, promised) {
 				t.Fatalf("it is done, and not what was promised:\n%s", udiff.Unified("promised", "now", promised[input], now[input]))
 			}
-			if r := runHere(t, "", append([]string{"apply", "--next"}, left...)...); r.code != exitcode.Done || !strings.Contains(r.stderr, ": nothing to do\n") {
+			if r := runHere(t, "", append([]string{"apply", "--next"}, left...)...); r.code != transform.ExitDone || !strings.Contains(r.stderr, ": nothing to do\n") {
 				t.Fatalf("exit %d\n%s", r.code, r.stderr)
 			}
 			return 1
 		}
-		assert.Mustf(t, !strings.Contains(r.stdout, ", done: 1\n") && r.code == exitcode.Found, "exit %d, and something is next:\n%s", r.code, r.stdout)
+		assert.Mustf(t, !strings.Contains(r.stdout, ", done: 1\n") && r.code == transform.ExitFound, "exit %d, and something is next:\n%s", r.code, r.stdout)
 		args := wordsOf(next)[1:]
 		r = runHere(t, "", args...)
 		switch {
-		case r.code != exitcode.Done:
+		case r.code != transform.ExitDone:
 			t.Fatalf("%s: exit %d\n%s", next, r.code, r.stderr)
 		case args[0] == "apply":
 			continue
 		}
 		stage := args[slices.Index(args, "--stage")+1]
-		if r := runHere(t, "", append([]string{"apply", "--next"}, left...)...); r.code != exitcode.Found || !strings.Contains(r.stderr, ": "+stage+" ") {
+		if r := runHere(t, "", append([]string{"apply", "--next"}, left...)...); r.code != transform.ExitFound || !strings.Contains(r.stderr, ": "+stage+" ") {
 			t.Fatalf("%s, and apply --next: exit %d\n%s", next, r.code, r.stderr)
 		}
 		if slices.Contains(edits, stage) && strings.Contains(r.stdout, stage+"  to do\n") { // no manager runs, as the plan states what to do then
 			r := runHere(t, "", append([]string{"apply", "--stage", stage}, left...)...)
-			assert.Mustf(t, r.code == exitcode.Done, "exit %d\n%s", r.code, r.stderr)
+			assert.Mustf(t, r.code == transform.ExitDone, "exit %d\n%s", r.code, r.stderr)
 			continue
 		}
 		flags = append(slices.Clone(flags), "--manual-done="+stage)
@@ -125,7 +125,7 @@ func plansOf(t *testing.T, args ...string) []report.Plan {
 	t.Helper()
 	var list report.Plans
 	r := runHere(t, "", append([]string{"plan", "-o", "json"}, args...)...)
-	if json.Unmarshal([]byte(r.stdout), &list) != nil || r.code != exitcode.Done {
+	if json.Unmarshal([]byte(r.stdout), &list) != nil || r.code != transform.ExitDone {
 		return nil
 	}
 	return list.Clusters

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // TestAListIsPlannedAndAppliedItemByItem takes the clusters of a list forward and backward
@@ -20,12 +20,12 @@ func TestAListIsPlannedAndAppliedItemByItem(t *testing.T) {
 		c := golden.Input(t, name)
 		t.Chdir(c.LayOut(t))
 		file := c.Input()
-		shows(t, exitcode.Done, "plan --out plans "+file)
-		shows(t, exitcode.Done, "apply --plan plans --stage enable-leader-migration --through "+file)
+		shows(t, transform.ExitDone, "plan --out plans "+file)
+		shows(t, transform.ExitDone, "apply --plan plans --stage enable-leader-migration --through "+file)
 		got := textOf(t, file)
 		assert.Truef(t, strings.Count(got, "enable-leader-migration") >= 2, "%s: not all items were changed\n%s", name, got)
-		shows(t, exitcode.Done, "apply --plan plans --undo enable-leader-migration "+file)
-		shows(t, exitcode.Done, "apply --plan plans --undo grant-migration-lease "+file)
+		shows(t, transform.ExitDone, "apply --plan plans --undo enable-leader-migration "+file)
+		shows(t, transform.ExitDone, "apply --plan plans --undo grant-migration-lease "+file)
 		assert.Equal(t, textOf(t, file), c.Text(), name)
 		staged, err := filepath.Glob("plans/*/*/*enable-leader-migration.*")
 		assert.Truef(t, err == nil && len(staged) >= 4, "%s: files of stages: %v", name, staged)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // wrong takes the provider ID of a node away, and returns how it comes back.
@@ -31,8 +31,8 @@ func TestVerifySeesWhatHappensDuringTrouble(t *testing.T) {
 		code   int
 		want   []string
 	}{
-		"becomes right":     {510, func(s *apitest.Server, right func(*apitest.Server)) { right(s) }, 4 * time.Second, "5m", exitcode.Done, []string{"520 of 520"}},
-		"becomes wrong":     {7, func(s *apitest.Server, _ func(*apitest.Server)) { wrong(s, 510) }, 3 * time.Second, "45s", exitcode.Found, []string{apitest.NodeName(510), "518 of 520"}},
+		"becomes right":     {510, func(s *apitest.Server, right func(*apitest.Server)) { right(s) }, 4 * time.Second, "5m", transform.ExitDone, []string{"520 of 520"}},
+		"becomes wrong":     {7, func(s *apitest.Server, _ func(*apitest.Server)) { wrong(s, 510) }, 3 * time.Second, "45s", transform.ExitFound, []string{apitest.NodeName(510), "518 of 520"}},
 		"is not seen again": {510, func(*apitest.Server, func(*apitest.Server)) {}, 0, "25s -o json", 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,16 +58,16 @@ func TestVerifySeesWhatHappensDuringTrouble(t *testing.T) {
 // one of the trouble may.
 func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
 	t.Parallel()
-	late := fails("answers that come late", "", apitest.Fault{Hang: 3 * time.Second}, exitcode.Done, "")
-	list := append(troubles(), late, fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitcode.Failed, lookAtNetwork),
-		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitcode.Failed, lookAtNetwork))
+	late := fails("answers that come late", "", apitest.Fault{Hang: 3 * time.Second}, transform.ExitDone, "")
+	list := append(troubles(), late, fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, transform.ExitFailed, lookAtNetwork),
+		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, transform.ExitFailed, lookAtNetwork))
 	eachTrouble(t, list, func(t *testing.T, c trouble) {
 		b := duringTrouble(t, c, aFew, func(*apitest.Server) {}, 8*time.Second)
 		o, r := owners(t, b.config, "30s")
 		b.end()
 		last := o.Intervals[len(o.Intervals)-1]
 		assert.Truef(t, o.Intervals[0].Count == "1" && last.Count == "1" && o.Seconds["unknown"] >= 4 && o.Seconds["0"]+o.Seconds["2"] <= 0, "%+v\n%s", o, r.stderr)
-		r.shows(t, c.name, exitcode.Done, "trying again", "seen again")
+		r.shows(t, c.name, transform.ExitDone, "trying again", "seen again")
 		if c.name == late.name {
 			return
 		}
@@ -91,6 +91,6 @@ func TestOwnersDoesNotCountTheDeadForAliveAfterTrouble(t *testing.T) {
 		b.end()
 		// The lease lasts 15 seconds, the trouble half a second more than 7, and the last good look was at 1.5.
 		last := o.Intervals[len(o.Intervals)-1]
-		assert.Truef(t, r.code == exitcode.Done && last.Count == "0" && o.Seconds["1"] == 1.5 && o.Seconds["unknown"] == 22.5 && o.Seconds["0"] == 26, "exit %d, %+v\n%s", r.code, o, r.stderr)
+		assert.Truef(t, r.code == transform.ExitDone && last.Count == "0" && o.Seconds["1"] == 1.5 && o.Seconds["unknown"] == 22.5 && o.Seconds["0"] == 26, "exit %d, %+v\n%s", r.code, o, r.stderr)
 	})
 }

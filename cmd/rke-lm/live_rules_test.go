@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 )
 
@@ -31,7 +30,7 @@ func verified(t *testing.T, name string) report.Verification {
 	c := golden.Input(t, name)
 	r := runHere(t, "", slices.Concat([]string{"verify", "-o", "json", "--from", filepath.Join(c.LayOut(t), c.Input())}, c.Flags())...)
 	v := decoded[report.Verification](t, r.stdout)
-	wrong := r.code == exitcode.Found
+	wrong := r.code == transform.ExitFound
 	assert.Truef(t, wrong != v.OK, "exit code %d, and ok is %t", r.code, v.OK)
 	return v
 }
@@ -69,5 +68,5 @@ func TestADumpMayComeFromStandardInput(t *testing.T) {
 	file := runHere(t, "", "verify", "--from", filepath.Join(c.LayOut(t), c.Input()))
 	r := runHere(t, c.Text(), "verify", "--from", "-")
 	assert.Equal(t, r, file)
-	runHere(t, "{", "verify", "--from", "-").shows(t, "no YAML", exitcode.Input, "<stdin>:1: ")
+	runHere(t, "{", "verify", "--from", "-").shows(t, "no YAML", transform.ExitInput, "<stdin>:1: ")
 }

@@ -19,7 +19,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // streams are what one run reads and writes: the standard streams, and the network.
@@ -74,19 +74,19 @@ func execute(ctx context.Context, args []string, s streams) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	report.WriteError(s.err, err)
-	code := exitcode.Of(err)
+	code := transform.ExitCodeOf(err)
 	people.Flush()
 	if notes.Flush(); s.standard.Err != nil {
 		fmt.Fprintln(s.err, "error:", s.standard.Err)
-		code = max(code, exitcode.Input)
+		code = max(code, transform.ExitInput)
 	}
 	return code
 }
 
 // withCode lets a run end with a code after its errors were printed.
 func withCode(code int) error {
-	if code == exitcode.Done {
+	if code == transform.ExitDone {
 		return nil
 	}
-	return report.Silent{Err: exitcode.New(exitcode.Code(code), "")}
+	return report.Silent{Err: transform.NewError(transform.ExitCode(code), "")}
 }

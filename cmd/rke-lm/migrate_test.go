@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -33,7 +33,7 @@ func onWorld(t *testing.T, test func(t *testing.T, w *migratetest.World, to stri
 
 func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 	onWorld(t, func(t *testing.T, _ *migratetest.World, to string) {
-		out := shows(t, exitcode.Done, "migrate --cluster orchard --yes -o json --until enable-leader-migration"+to).stdout
+		out := shows(t, transform.ExitDone, "migrate --cluster orchard --yes -o json --until enable-leader-migration"+to).stdout
 		var types, names []string
 		var last report.RunEvent
 		for line := range strings.Lines(out) {
@@ -52,10 +52,10 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 func TestThePageOfARunShowsItsStagesWhateverItsEnd(t *testing.T) {
 	onWorld(t, func(t *testing.T, w *migratetest.World, to string) {
 		const line = "migrate --cluster orchard --yes -o html --timeout 1m --until "
-		r := shows(t, exitcode.Done, line+"enable-leader-migration"+to, `class="state done">done<`, `title="enable-leader-migration: `, `<span class="added">+`, ">patch Cluster.provisioning.cattle.io fleet-default/orchard<", "Stages that are done: grant-migration-lease, enable-leader-migration.")
+		r := shows(t, transform.ExitDone, line+"enable-leader-migration"+to, `class="state done">done<`, `title="enable-leader-migration: `, `<span class="added">+`, ">patch Cluster.provisioning.cattle.io fleet-default/orchard<", "Stages that are done: grant-migration-lease, enable-leader-migration.")
 		assert.Contains(t, r.stderr, "ok ")
 		w.Stick(true)
-		r = shows(t, exitcode.Failed, line+"install-ccm"+to, `class="state failed">failed<`, "<h3>Error</h3>")
+		r = shows(t, transform.ExitFailed, line+"install-ccm"+to, `class="state failed">failed<`, "<h3>Error</h3>")
 		assert.Equal(t, strings.Count(r.stdout, "To continue:"), 1, r.stdout)
 		assert.Contains(t, r.stderr, "to continue: ")
 	})
@@ -72,7 +72,7 @@ func TestAClusterWhoseSelectorsMatchManyLabelsIsMigrated(t *testing.T) {
 		w.Follow()
 		for _, line := range []string{"plan --cluster orchard", "explain --cluster orchard", "lint --cluster orchard", "status", "apply --next --cluster orchard", "migrate --yes --cluster orchard", "rollback --yes --canonical --cluster orchard"} {
 			r := runHere(t, "", strings.Fields(line+to)...)
-			assert.Truef(t, r.code <= exitcode.Found && !strings.Contains(r.stdout+r.stderr, "so many labels"), "%s: %+v", line, r)
+			assert.Truef(t, r.code <= transform.ExitFound && !strings.Contains(r.stdout+r.stderr, "so many labels"), "%s: %+v", line, r)
 		}
 	})
 }
@@ -81,7 +81,7 @@ func TestARunThatStopsSaysTheCommandsToContinueAndToRollBack(t *testing.T) {
 	onWorld(t, func(t *testing.T, w *migratetest.World, to string) {
 		w.Rancher.Edit(w.Path, func(o map[string]any) { o["metadata"].(map[string]any)["annotations"] = map[string]any{"a": "b"} })
 		w.Stick(true)
-		r := shows(t, exitcode.Failed, "migrate --cluster fleet-default/orchard --yes --timeout 100ms --until enable-leader-migration --accept address-flapping"+to, "stopped at enable-leader-migration",
+		r := shows(t, transform.ExitFailed, "migrate --cluster fleet-default/orchard --yes --timeout 100ms --until enable-leader-migration --accept address-flapping"+to, "stopped at enable-leader-migration",
 			"to continue: rke-lm migrate --accept=address-flapping --cluster=fleet-default/orchard --insecure-skip-tls-verify --rancher-url="+w.URL,
 			" --until=enable-leader-migration --yes\n", "to roll back: rke-lm rollback --accept=address-flapping")
 		_, back, _ := strings.Cut(r.stderr, "Kubernetes 1.27 and later have no in-tree provider to roll back to")
@@ -102,8 +102,8 @@ func TestVerbsThatRunStagesAreUsedAsTheyShould(t *testing.T) {
 			"migrate --yes --cluster orchard --accept no-rule":                                    "--accept no-rule: no such rule",
 			"migrate --yes --cluster orchard --no-leader-migration --until grant-migration-lease": "has no stage grant-migration-lease",
 		} {
-			shows(t, exitcode.Input, line+to, want)
+			shows(t, transform.ExitInput, line+to, want)
 		}
-		shows(t, exitcode.Done, "rollback --yes --cluster orchard --accept node-new"+to) // a rule of live clusters
+		shows(t, transform.ExitDone, "rollback --yes --cluster orchard --accept node-new"+to) // a rule of live clusters
 	})
 }

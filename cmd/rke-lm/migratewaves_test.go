@@ -13,8 +13,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/waves"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // onFleet runs a test over clusters of one Rancher, with the start of a command that migrates those of a selector.
@@ -28,25 +28,25 @@ func onFleet(t *testing.T, names string, test func(t *testing.T, f *migratetest.
 func TestMigrateWithASelectorMigratesInWavesAndReports(t *testing.T) {
 	onFleet(t, "alder birch cedar", func(t *testing.T, _ *migratetest.Fleet, migrate string) {
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		r := shows(t, exitcode.Done, migrate+"-l fleet=yes --canary birch --wave-size 1 --yes --audit-log "+log,
+		r := shows(t, transform.ExitDone, migrate+"-l fleet=yes --canary birch --wave-size 1 --yes --audit-log "+log,
 			"CLUSTER", "fleet-default/birch  canary  done   verify-provider-ids", "fleet-default/alder  wave-2", "fleet-default/cedar  wave-3", "done: 3, failed: 0, not started: 0\n")
 		assert.True(t, !strings.Contains(r.stdout, "to continue"), r.stdout)
 		first, last := strings.Index(r.stderr, "fleet-default/birch: starts in canary\n"), strings.Index(r.stderr, "fleet-default/cedar: done\n")
 		assert.True(t, first >= 0 && last >= 0 && strings.Index(r.stderr, "fleet-default/alder: starts") >= strings.Index(r.stderr, "fleet-default/birch: done"), r.stderr)
-		shows(t, exitcode.Done, migrate+"-l fleet=yes --yes", "!patch Cluster")
+		shows(t, transform.ExitDone, migrate+"-l fleet=yes --yes", "!patch Cluster")
 	})
 }
 
 func TestTheLastValueOfAStreamOverManyClustersIsTheReport(t *testing.T) {
 	onFleet(t, "alder birch cedar", func(t *testing.T, f *migratetest.Fleet, command string) {
 		f.Worlds["alder"].Stick(true)
-		r := shows(t, exitcode.Failed, command+"-l fleet --wave-size 2 --max-unavailable 2 --yes -o json --timeout 1m --until enable-leader-migration")
+		r := shows(t, transform.ExitFailed, command+"-l fleet --wave-size 2 --max-unavailable 2 --yes -o json --timeout 1m --until enable-leader-migration")
 		assert.True(t, r.stderr == "" || strings.HasPrefix(r.stderr, "WARNING"), r.stderr)
 		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 		made := decoded[report.Migration](t, lines[len(lines)-1])
 		assert.Must(t, made.Kind == "Migration" && made.Done == 1 && made.Failed == 1 && made.NotStarted == 1 && made.Stopped != "", made)
 		failed := made.Clusters[0]
-		assert.True(t, failed.Cluster == "fleet-default/alder" && failed.State == waves.Failed && failed.ExitCode == exitcode.Failed && failed.Since != nil && failed.End != nil, failed)
+		assert.True(t, failed.Cluster == "fleet-default/alder" && failed.State == transition.Failed && failed.ExitCode == transform.ExitFailed && failed.Since != nil && failed.End != nil, failed)
 		for _, want := range []string{"rke-lm migrate --cluster=fleet-default/alder", " --until=enable-leader-migration --yes"} {
 			assert.True(t, strings.Contains(failed.End.Continue, want) && !strings.Contains(failed.End.Continue, "wave") && !strings.Contains(failed.End.Continue, "selector"), failed.End.Continue)
 		}
@@ -66,7 +66,7 @@ func TestTheLastValueOfAStreamOverManyClustersIsTheReport(t *testing.T) {
 func TestThePageOfManyRunsHasASectionForEach(t *testing.T) {
 	onFleet(t, "alder birch cedar", func(t *testing.T, f *migratetest.Fleet, migrate string) {
 		f.Worlds["alder"].Stick(true)
-		r := shows(t, exitcode.Failed, migrate+"-l fleet --wave-size 2 --max-unavailable 2 --yes -o html --timeout 1m --until enable-leader-migration", "done: 1, failed: 1, not started: 1")
+		r := shows(t, transform.ExitFailed, migrate+"-l fleet --wave-size 2 --max-unavailable 2 --yes -o html --timeout 1m --until enable-leader-migration", "done: 1, failed: 1, not started: 1")
 		for _, want := range []string{`data-state="failed"`, `data-state="done"`, `data-state="waiting"`, `>3 of 3<`} {
 			assert.Equal(t, strings.Count(r.stdout, want), 1, want, r.stdout)
 		}
@@ -78,9 +78,9 @@ func TestAClusterThatCannotBePlannedKeepsAllFromStarting(t *testing.T) {
 		f.Rancher.Edit(f.Worlds["birch"].Path, func(o map[string]any) {
 			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["cloud-provider-name"] = "vsphere"
 		})
-		shows(t, exitcode.Refused, migrate+"-l fleet --yes", "done: 0, failed: 1, not started: 1 (more clusters failed than are tolerated)")
+		shows(t, transform.ExitRefused, migrate+"-l fleet --yes", "done: 0, failed: 1, not started: 1 (more clusters failed than are tolerated)")
 		assert.Equal(t, f.Worlds["alder"].Patches(), 0)
-		shows(t, exitcode.Refused, migrate+"-l fleet --yes --max-failures 1 --until grant-migration-lease", "done: 1, failed: 1, not started: 0\n")
+		shows(t, transform.ExitRefused, migrate+"-l fleet --yes --max-failures 1 --until grant-migration-lease", "done: 1, failed: 1, not started: 0\n")
 	})
 }
 
@@ -96,12 +96,12 @@ func TestFlagsForManyClustersAreUsedAsTheyShould(t *testing.T) {
 			"-l fleet":                            "there is no terminal for the confirmation; add --yes",
 			"-l 'fleet in (' --yes":               "invalid label selector",
 		} {
-			shows(t, exitcode.Input, migrate+flags, want)
+			shows(t, transform.ExitInput, migrate+flags, want)
 		}
-		shows(t, exitcode.Refused, migrate+"-l fleet=no --yes", "no such cluster with these labels")
+		shows(t, transform.ExitRefused, migrate+"-l fleet=no --yes", "no such cluster with these labels")
 		f.Rancher.Do(func() { f.Rancher.Gated = true })
 		// Waves over a part of the clusters would not be those that were requested.
-		r := shows(t, exitcode.Refused, migrate+"-l fleet --yes")
+		r := shows(t, transform.ExitRefused, migrate+"-l fleet --yes")
 		assert.True(t, f.Worlds["alder"].Patches() == 0 && r.stdout == "", r)
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
@@ -27,19 +27,19 @@ func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"plan base/cluster.yaml", exitcode.Input, []string{refused, advice}},
-		{"plan -o yaml base", exitcode.Input, []string{refused, advice}},
-		{"plan -o markdown base", exitcode.Input, []string{refused, advice}},
-		{"plan .", exitcode.Input, []string{refused, "overlays/eu/patch.yaml:1: a patch of overlays/eu/kustomization.yaml"}},
-		{"apply --next base/cluster.yaml", exitcode.Input, []string{refused, advice}},
-		{"apply --undo enable-leader-migration base", exitcode.Input, []string{refused, advice}},
-		{"lint base", exitcode.Input, []string{"error changed-by-overlay  base/cluster.yaml:1", "warning node-rename"}},
-		{"lint --fix base", exitcode.Input, []string{"changed-by-overlay"}},
-		{"explain base", exitcode.Done, []string{"cloud-provider-name"}},
-		{"plan --accept changed-by-overlay base/cluster.yaml", exitcode.Done, []string{"rke2 fleet-default/harbour"}},
-		{"lint --accept changed-by-overlay base/cluster.yaml", exitcode.Done, []string{"accepted: 1"}},
-		{"plan overlays/us", exitcode.Refused, []string{"overlays/us/kustomization.yaml: a kustomization, not a cluster; plan its output: kubectl kustomize overlays/us | rke-lm plan -"}},
-		{"plan overlays/us/kustomization.yaml", exitcode.Refused, []string{"overlays/us/kustomization.yaml: a kustomization"}},
+		{"plan base/cluster.yaml", transform.ExitInput, []string{refused, advice}},
+		{"plan -o yaml base", transform.ExitInput, []string{refused, advice}},
+		{"plan -o markdown base", transform.ExitInput, []string{refused, advice}},
+		{"plan .", transform.ExitInput, []string{refused, "overlays/eu/patch.yaml:1: a patch of overlays/eu/kustomization.yaml"}},
+		{"apply --next base/cluster.yaml", transform.ExitInput, []string{refused, advice}},
+		{"apply --undo enable-leader-migration base", transform.ExitInput, []string{refused, advice}},
+		{"lint base", transform.ExitInput, []string{"error changed-by-overlay  base/cluster.yaml:1", "warning node-rename"}},
+		{"lint --fix base", transform.ExitInput, []string{"changed-by-overlay"}},
+		{"explain base", transform.ExitDone, []string{"cloud-provider-name"}},
+		{"plan --accept changed-by-overlay base/cluster.yaml", transform.ExitDone, []string{"rke2 fleet-default/harbour"}},
+		{"lint --accept changed-by-overlay base/cluster.yaml", transform.ExitDone, []string{"accepted: 1"}},
+		{"plan overlays/us", transform.ExitRefused, []string{"overlays/us/kustomization.yaml: a kustomization, not a cluster; plan its output: kubectl kustomize overlays/us | rke-lm plan -"}},
+		{"plan overlays/us/kustomization.yaml", transform.ExitRefused, []string{"overlays/us/kustomization.yaml: a kustomization"}},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			shows(t, c.code, c.line, c.want...)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -82,8 +82,8 @@ func (o *options) plan(ctx context.Context, work run.Plan, text report.PlanText,
 	}
 	all.Fail(all.WritePlans(plans, text))
 	left := func(r run.Result[run.Planned]) bool { return r.Made.Left }
-	if all.Code == exitcode.Done && exitCode && slices.ContainsFunc(results, left) {
-		all.Code = exitcode.Found
+	if all.Code == transform.ExitDone && exitCode && slices.ContainsFunc(results, left) {
+		all.Code = transform.ExitFound
 	}
 	return withCode(all.Code)
 }

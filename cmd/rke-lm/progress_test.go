@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // pseudoTerminal opens a terminal of 80 columns for a program. read closes it and returns what
@@ -134,7 +134,7 @@ func TestProgressIsOnlyForTerminalsThatCanRemoveIt(t *testing.T) {
 				s.out = w
 			}
 			synctest.Test(t, func(t *testing.T) {
-				assert.Equal(t, lasting(t, t.Context(), "plan --summary -", s, threeClusters()...), exitcode.Done)
+				assert.Equal(t, lasting(t, t.Context(), "plan --summary -", s, threeClusters()...), transform.ExitDone)
 			})
 			assert.Equal(t, read(), "")
 		})

@@ -16,7 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 const (
@@ -109,57 +109,57 @@ func TestVerbsShowWhatARancherHasAndWriteNothing(t *testing.T) {
 		code   int
 		want   []string
 	}{
-		{"a plan", nil, "plan --cluster harbour", exitcode.Done, []string{"rke2 fleet-default/harbour v1.26.15+rke2r1", "grant-migration-lease ", "+++ b/fleet-default/harbour", "+ kind: RoleBinding ", "enable-leader-migration"}},
-		{"all clusters of a selector", nil, "plan -l env=prod -o json", exitcode.Done, []string{`"name": "c-x7k2p", "namespace": "", "distro": "rke1"`, `"file": "c-x7k2p (curlew)"`, `"name": "harbour", "namespace": "fleet-default", "distro": "rke2"`, `!"name": "guest"`, `!"name": "local"`}},
-		{"all clusters", nil, "status", exitcode.Done, []string{"c-x7k2p (curlew) v1.26.15-rancher1-1 aws ", "fleet-default/harbour v1.26.15+rke2r1 aws ", "!LEADERMIGRATION", "!" + noted}},
-		{"some clusters", nil, "status -l env=prod", exitcode.Done, []string{"c-x7k2p (curlew) ", "fleet-default/harbour ", "!guest", "!local"}},
+		{"a plan", nil, "plan --cluster harbour", transform.ExitDone, []string{"rke2 fleet-default/harbour v1.26.15+rke2r1", "grant-migration-lease ", "+++ b/fleet-default/harbour", "+ kind: RoleBinding ", "enable-leader-migration"}},
+		{"all clusters of a selector", nil, "plan -l env=prod -o json", transform.ExitDone, []string{`"name": "c-x7k2p", "namespace": "", "distro": "rke1"`, `"file": "c-x7k2p (curlew)"`, `"name": "harbour", "namespace": "fleet-default", "distro": "rke2"`, `!"name": "guest"`, `!"name": "local"`}},
+		{"all clusters", nil, "status", transform.ExitDone, []string{"c-x7k2p (curlew) v1.26.15-rancher1-1 aws ", "fleet-default/harbour v1.26.15+rke2r1 aws ", "!LEADERMIGRATION", "!" + noted}},
+		{"some clusters", nil, "status -l env=prod", transform.ExitDone, []string{"c-x7k2p (curlew) ", "fleet-default/harbour ", "!guest", "!local"}},
 
-		{"who manages a cluster, in a plan", argo, "plan --cluster harbour", exitcode.Done, []string{"error managed-elsewhere fleet-default/harbour metadata"}},
-		{"who manages a cluster, in lint", argo, "lint --cluster harbour -o json", exitcode.Found, []string{`"managed-elsewhere"`}},
-		{"who manages a cluster, in status", argo, "status -o json", exitcode.Done, []string{`"errors": 1`}},
-		{"a cluster of Fleet", annotate("objectset.rio.cattle.io/id", "default-clusters"), "apply --next --cluster harbour", exitcode.Refused, []string{"managed-elsewhere"}},
+		{"who manages a cluster, in a plan", argo, "plan --cluster harbour", transform.ExitDone, []string{"error managed-elsewhere fleet-default/harbour metadata"}},
+		{"who manages a cluster, in lint", argo, "lint --cluster harbour -o json", transform.ExitFound, []string{`"managed-elsewhere"`}},
+		{"who manages a cluster, in status", argo, "status -o json", transform.ExitDone, []string{`"errors": 1`}},
+		{"a cluster of Fleet", annotate("objectset.rio.cattle.io/id", "default-clusters"), "apply --next --cluster harbour", transform.ExitRefused, []string{"managed-elsewhere"}},
 		{"one that changed meanwhile", func(_ *testing.T, r *ranchertest.Server) {
 			r.Do(func() {
 				r.Meanwhile = func(o map[string]any) {
 					o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["additionalManifest"] = "a: b\n"
 				}
 			})
-		}, "apply --next --cluster harbour", exitcode.Refused, []string{"has changed in the meantime; nothing was written"}},
-		{"one that the user must not patch", func(_ *testing.T, r *ranchertest.Server) { r.Do(func() { r.Denied["patch clusters"] = true }) }, "apply --next --cluster harbour", exitcode.Refused, []string{"patch clusters.provisioning.cattle.io harbour in fleet-default"}},
+		}, "apply --next --cluster harbour", transform.ExitRefused, []string{"has changed in the meantime; nothing was written"}},
+		{"one that the user must not patch", func(_ *testing.T, r *ranchertest.Server) { r.Do(func() { r.Denied["patch clusters"] = true }) }, "apply --next --cluster harbour", transform.ExitRefused, []string{"patch clusters.provisioning.cattle.io harbour in fleet-default"}},
 		{"one that a webhook denies", func(_ *testing.T, r *ranchertest.Server) {
 			r.Do(func() { r.Refuse = func(map[string]any) string { return "spec: Invalid value" } })
-		}, "apply --next --cluster harbour", exitcode.Refused, []string{"; correct the object, or ask the administrators of this Rancher"}},
-		{"an imported one", nil, "apply --next --cluster guest", exitcode.Refused, []string{"imported or hosted"}},
-		{"Rancher's own", nil, "apply --next --cluster fleet-local/local", exitcode.Refused, []string{"Rancher itself runs on"}},
-		{"a stage out of its order", nil, "apply --stage switch-to-external --cluster harbour", exitcode.Refused, []string{"comes before"}},
+		}, "apply --next --cluster harbour", transform.ExitRefused, []string{"; correct the object, or ask the administrators of this Rancher"}},
+		{"an imported one", nil, "apply --next --cluster guest", transform.ExitRefused, []string{"imported or hosted"}},
+		{"Rancher's own", nil, "apply --next --cluster fleet-local/local", transform.ExitRefused, []string{"Rancher itself runs on"}},
+		{"a stage out of its order", nil, "apply --stage switch-to-external --cluster harbour", transform.ExitRefused, []string{"comes before"}},
 
-		{"clusters next to those that must not be seen", gated, "status", exitcode.Refused, []string{"fleet-default/harbour v1.26.15+rke2r1 aws in-tree ", "RKE1 clusters - - - - - " + gate, "fleet-default/c-x7k2p - - - - - it is not known whether this is an RKE1 cluster: " + gate}},
-		{"findings of those that may be seen", gated, "lint -l env=prod", exitcode.Refused, []string{"fleet-default/harbour:", "error: RKE1 clusters: " + gate, "error: " + unknown, "!imported"}},
-		{"a plan of one that must not be seen", gated, "plan --cluster curlew", exitcode.Refused, []string{gate, "!imported"}},
-		{"a stage of one", gated, "apply --next --cluster c-x7k2p", exitcode.Refused, []string{gate, "!imported"}},
-		{"a migration of one", gated, "migrate --yes --cluster curlew", exitcode.Refused, []string{gate, "!imported"}},
-		{"a rollback of one", gated, "rollback --yes --cluster curlew", exitcode.Refused, []string{gate, "!imported"}},
-		{"the leaders of one", gated, "leaders --cluster fleet-default/c-x7k2p", exitcode.Refused, []string{gate, "!imported"}},
+		{"clusters next to those that must not be seen", gated, "status", transform.ExitRefused, []string{"fleet-default/harbour v1.26.15+rke2r1 aws in-tree ", "RKE1 clusters - - - - - " + gate, "fleet-default/c-x7k2p - - - - - it is not known whether this is an RKE1 cluster: " + gate}},
+		{"findings of those that may be seen", gated, "lint -l env=prod", transform.ExitRefused, []string{"fleet-default/harbour:", "error: RKE1 clusters: " + gate, "error: " + unknown, "!imported"}},
+		{"a plan of one that must not be seen", gated, "plan --cluster curlew", transform.ExitRefused, []string{gate, "!imported"}},
+		{"a stage of one", gated, "apply --next --cluster c-x7k2p", transform.ExitRefused, []string{gate, "!imported"}},
+		{"a migration of one", gated, "migrate --yes --cluster curlew", transform.ExitRefused, []string{gate, "!imported"}},
+		{"a rollback of one", gated, "rollback --yes --cluster curlew", transform.ExitRefused, []string{gate, "!imported"}},
+		{"the leaders of one", gated, "leaders --cluster fleet-default/c-x7k2p", transform.ExitRefused, []string{gate, "!imported"}},
 
-		{"LeaderMigrations", leaderMigrations, "status", exitcode.Done, []string{
+		{"LeaderMigrations", leaderMigrations, "status", transform.ExitDone, []string{
 			"REACHED NEXT LEADERMIGRATION FINDINGS", "fleet-default/harbour v1.26.15+rke2r1 aws in-tree - grant-migration-lease rke-lm/staging 1 warning", "c-x7k2p (curlew) v1.26.15-rancher1-1 aws in-tree - grant-migration-lease rke-lm/staging - ",
 			"fleet-default/guest - - - - - - fleet-default/guest:", "LEADERMIGRATION CONDITION REASON WAVE TOTAL", "rke-lm/staging Waiting Soaking small 2 1 0 1 0 0", "rke-lm/later - - - 0 ", "!" + noted,
 		}},
-		{"LeaderMigrations in JSON", leaderMigrations, "status -o json", exitcode.Done, []string{`"warnings": 1, "leaderMigrations": [ "rke-lm/staging" ] }`, `"name": "rke-lm/staging", "condition": "Waiting", "reason": "Soaking", "message": "the wave small starts at noon"`, `"done": 1`}},
+		{"LeaderMigrations in JSON", leaderMigrations, "status -o json", transform.ExitDone, []string{`"warnings": 1, "leaderMigrations": [ "rke-lm/staging" ] }`, `"name": "rke-lm/staging", "condition": "Waiting", "reason": "Soaking", "message": "the wave small starts at noon"`, `"done": 1`}},
 		{"one that cannot be decoded next to others", func(t *testing.T, r *ranchertest.Server) {
 			leaderMigrations(t, r)
 			r.Put(t, leaderMigration("later", `"timeout":"9999999h"`, "{}"))
-		}, "status", exitcode.Done, []string{"rke-lm/staging Waiting Soaking small 2 ", "rke-lm/later Failed InvalidSpec - 0 "}},
+		}, "status", transform.ExitDone, []string{"rke-lm/staging Waiting Soaking small 2 ", "rke-lm/later Failed InvalidSpec - 0 "}},
 		// Without the permission a user is refused whether the definition is installed or not.
-		{"no LeaderMigrations without permission", faulty("/leadermigrations", forbidden), "status", exitcode.Done, []string{"fleet-default/harbour", "!" + noted, "!LEADERMIGRATION"}},
+		{"no LeaderMigrations without permission", faulty("/leadermigrations", forbidden), "status", transform.ExitDone, []string{"fleet-default/harbour", "!" + noted, "!LEADERMIGRATION"}},
 		{"LeaderMigrations without permission", func(t *testing.T, r *ranchertest.Server) {
 			leaderMigrations(t, r)
 			faulty("/leadermigrations", forbidden)(t, r)
-		}, "status", exitcode.Done, []string{"fleet-default/harbour", noted, "!LEADERMIGRATION"}},
+		}, "status", transform.ExitDone, []string{"fleet-default/harbour", noted, "!LEADERMIGRATION"}},
 		{"LeaderMigrations that cannot be read", func(t *testing.T, r *ranchertest.Server) {
 			leaderMigrations(t, r)
 			faulty("/leadermigrations", ranchertest.Fault{Status: http.StatusTeapot})(t, r)
-		}, "status", exitcode.Done, []string{"fleet-default/harbour", noted, "!LEADERMIGRATION"}},
+		}, "status", transform.ExitDone, []string{"fleet-default/harbour", noted, "!LEADERMIGRATION"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -200,13 +200,13 @@ func TestApplyPatchesALiveCluster(t *testing.T) {
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
 		r.Do(func() { r.Warning = "spec.rkeConfig.x is deprecated" })
 		next := "apply --next --cluster harbour" + to
-		shows(t, exitcode.Done, "apply --next --cluster fleet-default/harbour"+to, "grant-migration-lease applied; Rancher now brings it", "the server warns: spec.rkeConfig.x is deprecated")
+		shows(t, transform.ExitDone, "apply --next --cluster fleet-default/harbour"+to, "grant-migration-lease applied; Rancher now brings it", "the server warns: spec.rkeConfig.x is deprecated")
 		assert.Contains(t, r.Object(harbourPath), "additionalManifest")
-		shows(t, exitcode.Done, "apply --stage grant-migration-lease --cluster harbour"+to, "nothing to do")
-		shows(t, exitcode.Refused, next, "cluster-not-settled")
+		shows(t, transform.ExitDone, "apply --stage grant-migration-lease --cluster harbour"+to, "nothing to do")
+		shows(t, transform.ExitRefused, next, "cluster-not-settled")
 		assert.Equal(t, r.Count("PATCH"), 1, "the change before has not arrived")
 		settle(t, r, `{"cloud-provider-name":"aws"}`)
-		shows(t, exitcode.Done, next)
+		shows(t, transform.ExitDone, next)
 		assert.Contains(t, r.Object(harbourPath), "enable-leader-migration")
 	})
 }
@@ -232,9 +232,9 @@ func TestApplyTakesAStageBackOfALiveCluster(t *testing.T) {
 			}](t, r.Object(harbourPath)).Spec)
 		}
 		before := spec()
-		shows(t, exitcode.Done, "apply --next --cluster harbour"+to)
+		shows(t, transform.ExitDone, "apply --next --cluster harbour"+to)
 		settle(t, r, `{"cloud-provider-name":"aws"}`)
-		shows(t, exitcode.Done, "apply --undo grant-migration-lease --canonical --cluster harbour"+to, "undone, applied")
+		shows(t, transform.ExitDone, "apply --undo grant-migration-lease --canonical --cluster harbour"+to, "undone, applied")
 		assert.Equal(t, spec(), before)
 	})
 }
@@ -242,7 +242,7 @@ func TestApplyTakesAStageBackOfALiveCluster(t *testing.T) {
 func TestApplyPatchesAnEngine(t *testing.T) {
 	t.Parallel()
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
-		shows(t, exitcode.Done, "apply --stage enable-leader-migration --through --cluster curlew"+to)
+		shows(t, transform.ExitDone, "apply --stage enable-leader-migration --through --cluster curlew"+to)
 		for _, part := range []string{`"enable-leader-migration":"true"`, `"v":"2"`} {
 			assert.Contains(t, r.Object(curlewPath), part)
 		}
@@ -256,7 +256,7 @@ func TestADryRunOfALiveClusterKeepsNothing(t *testing.T) {
 			for path, name := range map[string]string{harbourPath: "fleet-default/harbour", curlewPath: "c-x7k2p"} {
 				r, to := managing(t)
 				before := r.Object(path)
-				shows(t, exitcode.Done, "apply --next "+flag+" --cluster "+name+to, "+++ b/"+name, want, "!hunter2")
+				shows(t, transform.ExitDone, "apply --next "+flag+" --cluster "+name+to, "+++ b/"+name, want, "!hunter2")
 				patches := r.Count("dryRun=All")
 				assert.Truef(t, r.Object(path) == before && (patches == 1) == (flag == "--dry-run=server") && r.Count("PATCH") == patches, "%s %s: %v", flag, name, r.Requests)
 			}
@@ -276,7 +276,7 @@ func TestWhatWasAcknowledgedIsChanged(t *testing.T) {
 		annotate("argocd.argoproj.io/tracking-id", "clusters")(t, r)
 		r.Remove("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/harbour")
 		r.Do(func() { r.Denied["get secrets"] = true })
-		shows(t, exitcode.Done, "apply --next --cluster harbour --accept managed-elsewhere --accept cluster-not-settled"+to, "error managed-elsewhere, accepted")
+		shows(t, transform.ExitDone, "apply --next --cluster harbour --accept managed-elsewhere --accept cluster-not-settled"+to, "error managed-elsewhere, accepted")
 		assert.True(t, strings.Contains(r.Object(harbourPath), "RoleBinding") && r.Count("/secrets") == 0, r.Requests)
 	})
 }
@@ -286,14 +286,14 @@ func TestWhatWasAcknowledgedIsChanged(t *testing.T) {
 func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
 		t.Chdir(t.TempDir())
-		shows(t, exitcode.Done, "plan --cluster harbour --out plans"+to)
+		shows(t, transform.ExitDone, "plan --cluster harbour --out plans"+to)
 		book := runbooks(t)[0]
 		assert.True(t, strings.Contains(book, "--stage grant-migration-lease --cluster fleet-default/harbour --rancher-url=https://") && !strings.Contains(book, "Manually: "), book)
 		r.Edit(harbourPath, func(o map[string]any) { o["status"].(map[string]any)["ready"] = false })
-		shows(t, exitcode.Done, "apply --plan plans --next --cluster harbour"+to)
+		shows(t, transform.ExitDone, "apply --plan plans --next --cluster harbour"+to)
 		assert.Contains(t, r.Object(harbourPath), "RoleBinding")
 		r.Edit(harbourPath, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1" })
-		shows(t, exitcode.Refused, "apply --plan plans --next --cluster harbour"+to)
+		shows(t, transform.ExitRefused, "apply --plan plans --next --cluster harbour"+to)
 	})
 }
 
@@ -305,17 +305,17 @@ func TestTheGatesOfARunbookPassOnlyOnceTheStageIsDone(t *testing.T) {
 		downstream.Fill(5)
 		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = downstream })
 		t.Chdir(t.TempDir())
-		shows(t, exitcode.Done, "plan --cluster harbour --out plans"+to)
+		shows(t, transform.ExitDone, "plan --cluster harbour --out plans"+to)
 		book := textOf(t, "plans/fleet-default/harbour/runbook.md")
-		for stage, code := range map[string]int{"install-ccm": exitcode.Done, "switch-to-external": exitcode.Found} {
+		for stage, code := range map[string]int{"install-ccm": transform.ExitDone, "switch-to-external": transform.ExitFound} {
 			_, gate, found := strings.Cut(book, "\nrke-lm verify --stage "+stage+" ")
 			gate, _, _ = strings.Cut(gate, "\n")
 			assert.Mustf(t, found && strings.HasPrefix(gate, "--wait 60m --cluster fleet-default/harbour --rancher-url=https://"), "%s: %q", stage, gate)
 			start := time.Now()
 			out := shows(t, code, "verify --stage "+stage+" "+strings.Replace(gate, "60m", "5m", 1))
-			assert.Truef(t, strings.HasSuffix(out.stdout, "\nok\n") == (code == exitcode.Done), "%s: exit %d\n%s%s", stage, out.code, out.stdout, out.stderr)
+			assert.Truef(t, strings.HasSuffix(out.stdout, "\nok\n") == (code == transform.ExitDone), "%s: exit %d\n%s%s", stage, out.code, out.stdout, out.stderr)
 			waited := time.Since(start)
-			assert.Truef(t, waited <= 6*time.Minute && (code == exitcode.Done || waited >= 4*time.Minute), "%s: it waited %s", stage, waited)
+			assert.Truef(t, waited <= 6*time.Minute && (code == transform.ExitDone || waited >= 4*time.Minute), "%s: it waited %s", stage, waited)
 		}
 	})
 }
@@ -326,9 +326,9 @@ func TestVerifyAndOwnersLookThroughRancher(t *testing.T) {
 		downstream := apitest.Start(t)
 		downstream.Fill(5)
 		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = downstream })
-		shows(t, exitcode.Done, "verify --cluster harbour --stage install-ccm"+to, "5 of 5")
-		shows(t, exitcode.Done, "leaders --cluster fleet-default/harbour --for 2s -o html"+to, `class="timeline"`, "<td>kube-controller-manager</td>")
-		shows(t, exitcode.Done, "leaders --cluster fleet-default/harbour --for 2s -o json"+to, `"kube-controller-manager"`)
+		shows(t, transform.ExitDone, "verify --cluster harbour --stage install-ccm"+to, "5 of 5")
+		shows(t, transform.ExitDone, "leaders --cluster fleet-default/harbour --for 2s -o html"+to, `class="timeline"`, "<td>kube-controller-manager</td>")
+		shows(t, transform.ExitDone, "leaders --cluster fleet-default/harbour --for 2s -o json"+to, `"kube-controller-manager"`)
 	})
 }
 
@@ -338,18 +338,18 @@ func TestAnEmptyFlagMeansNoOtherCluster(t *testing.T) {
 	t.Parallel()
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
 		for _, line := range []string{"verify --cluster ''", "leaders --cluster=", "status -l ''", "migrate --yes --cluster ' '", "apply --next --cluster ''", "plan --cluster harbour --rancher-cli="} {
-			shows(t, exitcode.Input, line+to, " is empty; ")
+			shows(t, transform.ExitInput, line+to, " is empty; ")
 		}
 		assert.True(t, len(r.Requests) == 0, r.Requests)
-		shows(t, exitcode.Input, "plan --cluster harbour --rancher-url ''", "--rancher-url is empty; ")
-		shows(t, exitcode.Done, "explain --cluster '' --cluster harbour"+to) // the last one counts, as for every flag
+		shows(t, transform.ExitInput, "plan --cluster harbour --rancher-url ''", "--rancher-url is empty; ")
+		shows(t, transform.ExitDone, "explain --cluster '' --cluster harbour"+to) // the last one counts, as for every flag
 	})
 }
 
 func TestTakingAnyCertificateIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, _ string) {
-		out := shows(t, exitcode.Done, "plan --cluster harbour --insecure-skip-tls-verify --rancher-url "+r.URL()+" --token-file "+r.TokenFile(t))
+		out := shows(t, transform.ExitDone, "plan --cluster harbour --insecure-skip-tls-verify --rancher-url "+r.URL()+" --token-file "+r.TokenFile(t))
 		assert.Equal(t, strings.Count(out.stderr, "WARNING: --insecure-skip-tls-verify"), 1, out.stderr)
 	})
 }

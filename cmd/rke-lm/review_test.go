@@ -12,7 +12,7 @@ import (
 	udiff "github.com/aymanbagabas/go-udiff"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // reviewed is one change of the history: a commit of main, or a branch that is not merged.
@@ -140,7 +140,7 @@ func TestGoldenReviews(t *testing.T) {
 			h.git("branch", c.name)
 		}
 		r := runHere(t, "", "review", "--base", base, "--head", c.name)
-		if bad := r.code == exitcode.Found; bad != c.bad || r.code > exitcode.Found {
+		if bad := r.code == transform.ExitFound; bad != c.bad || r.code > transform.ExitFound {
 			t.Errorf("%s: exit %d\n%s%s", c.name, r.code, r.stdout, r.stderr)
 		}
 		fmt.Fprintf(&all, "$ rke-lm review --base base --head %s\n%s%s[exit %d]\n\n", c.name, r.stdout, r.stderr, r.code)
@@ -167,9 +167,9 @@ func TestAReviewComesInEveryFormat(t *testing.T) {
 		h.replace(".rke-lm.yaml", "cordon: auto\n", "cordon: auto\naccept:\n  - several-stages\n")
 	})
 	for format, check := range formatChecks(schema) {
-		check(t, shows(t, exitcode.Found, "review --base main --head everything -o "+format).stdout)
+		check(t, shows(t, transform.ExitFound, "review --base main --head everything -o "+format).stdout)
 	}
-	shows(t, exitcode.Found, "review --base main --head everything -o json", `"rule": "several-stages"`, `"rule": "acceptance-added"`)
+	shows(t, transform.ExitFound, "review --base main --head everything -o json", `"rule": "several-stages"`, `"rule": "acceptance-added"`)
 }
 
 // Uncommitted edits count, and paths are those of the current folder.
@@ -177,15 +177,15 @@ func TestWithoutAHeadTheWorkingTreeIsReviewed(t *testing.T) {
 	h := reviewedRepository(t)
 	h.apply("--next", orchard)
 	t.Chdir("clusters")
-	shows(t, exitcode.Done, "review --base main orchard.yaml", "orchard.yaml:4\n  performs grant-migration-lease", "!clusters/")
-	assert.Equal(t, shows(t, exitcode.Done, "review --base main harbour.yaml").stdout, "", "another file is reviewed")
-	shows(t, exitcode.Input, "review --base main ../../elsewhere", "not in this repository")
+	shows(t, transform.ExitDone, "review --base main orchard.yaml", "orchard.yaml:4\n  performs grant-migration-lease", "!clusters/")
+	assert.Equal(t, shows(t, transform.ExitDone, "review --base main harbour.yaml").stdout, "", "another file is reviewed")
+	shows(t, transform.ExitInput, "review --base main ../../elsewhere", "not in this repository")
 }
 
 func TestABrokenFileOfTheChangeIsAnErrorOfInput(t *testing.T) {
 	h := reviewedRepository(t)
 	h.replace(orchard, "metadata:\n  name: orchard\n", "metadata:\n  name: orchard\n  name: twice\n")
-	assert.Contains(t, shows(t, exitcode.Input, "review --base main -o json", `"line"`).stderr, orchard+":")
+	assert.Contains(t, shows(t, transform.ExitInput, "review --base main -o json", `"line"`).stderr, orchard+":")
 }
 
 // What the base leaves out is no part of a review; a change cannot leave out its own files.
@@ -199,11 +199,11 @@ func TestAReviewLeavesOutWhatTheBaseDoes(t *testing.T) {
 		h.write(file, strings.Replace(textOf(t, file), "cloud-provider-name: aws", "cni: calico", 1))
 	}
 	h.write(".rke-lm.yaml", "exclude: [clusters/test, clusters]\n")
-	shows(t, exitcode.Found, "review --base HEAD --exclude wharf.yaml --exclude test", "excluded-change", "!provider-lost")
+	shows(t, transform.ExitFound, "review --base HEAD --exclude wharf.yaml --exclude test", "excluded-change", "!provider-lost")
 	for _, folder := range []string{".", "clusters"} { // the patterns start where the file is
 		t.Chdir(folder)
-		shows(t, exitcode.Found, "review --base HEAD -o json", `!"pier"`, `"wharf"`)
+		shows(t, transform.ExitFound, "review --base HEAD -o json", `!"pier"`, `"wharf"`)
 	}
 	h.write("../.rke-lm.yaml", "exclude: [clusters/test]\n")
-	shows(t, exitcode.Refused, "lint .", "!pier", "wharf")
+	shows(t, transform.ExitRefused, "lint .", "!pier", "wharf")
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 const (
@@ -34,18 +34,18 @@ func TestReviewFindsTheStageOfAChangedValuesFile(t *testing.T) {
 	h.apply("--through", "--stage", "enable-leader-migration", depot)
 	h.commit("before the chart")
 	h.apply("--next", "--ccm-values", valuesFile, depot)
-	shows(t, exitcode.Done, reviewOfValues+"clusters", "performs install-ccm\n", "next stage: install-ccm (manual)")
-	shows(t, exitcode.Input, reviewOfValues, "--ccm-values: "+valuesFile+" has changed, and no cluster is in its folder or in the change")
+	shows(t, transform.ExitDone, reviewOfValues+"clusters", "performs install-ccm\n", "next stage: install-ccm (manual)")
+	shows(t, transform.ExitInput, reviewOfValues, "--ccm-values: "+valuesFile+" has changed, and no cluster is in its folder or in the change")
 	h.replace(valuesFile, "--v=4", "--v=5")
-	shows(t, exitcode.Done, reviewOfValues+"clusters", "args[0] changed  "+valuesFile+":3")
+	shows(t, transform.ExitDone, reviewOfValues+"clusters", "args[0] changed  "+valuesFile+":3")
 }
 
 func TestReviewCountsTheStagesOfBothFiles(t *testing.T) {
 	h := withValuesFile(t)
 	h.apply("--through", "--stage", "install-ccm", "--ccm-values", valuesFile, depot)
-	shows(t, exitcode.Found, reviewOfValues, "error several-stages", "grant-migration-lease, enable-leader-migration,\n    install-ccm")
+	shows(t, transform.ExitFound, reviewOfValues, "error several-stages", "grant-migration-lease, enable-leader-migration,\n    install-ccm")
 	h.git("checkout", "--quiet", depot)
-	shows(t, exitcode.Found, reviewOfValues+"clusters", "error stage-out-of-order  "+valuesFile+":2")
+	shows(t, transform.ExitFound, reviewOfValues+"clusters", "error stage-out-of-order  "+valuesFile+":2")
 }
 
 func TestReviewTakesAValuesFileThatTheChangeAdds(t *testing.T) {
@@ -55,13 +55,13 @@ func TestReviewTakesAValuesFileThatTheChangeAdds(t *testing.T) {
 	h.write(valuesFile, ownValues)
 	h.git("add", valuesFile)
 	h.replace(depot, "node-monitor-grace-period: 30s", "node-monitor-grace-period: 40s")
-	shows(t, exitcode.Found, reviewOfValues, "error chart-unpinned  "+valuesFile+":2", "!performs")
+	shows(t, transform.ExitFound, reviewOfValues, "error chart-unpinned  "+valuesFile+":2", "!performs")
 }
 
 func TestReviewRefusesAValuesFileOfSeveralClusters(t *testing.T) {
 	h := withValuesFile(t)
 	h.replace(depot, "node-monitor-grace-period: 30s", "node-monitor-grace-period: 40s")
 	h.replace("other/wharf.yaml", "cloud-provider-name: aws", "cni: calico")
-	assert.Contains(t, shows(t, exitcode.Input, reviewOfValues).stderr, "a second cluster")
-	shows(t, exitcode.Input, "review --base main --ccm-values ../../values.yaml", "not in this repository")
+	assert.Contains(t, shows(t, transform.ExitInput, reviewOfValues).stderr, "a second cluster")
+	shows(t, transform.ExitInput, "review --base main --ccm-values ../../values.yaml", "not in this repository")
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 )
 
@@ -141,7 +140,7 @@ func TestEveryRuleIsExplained(t *testing.T) {
 		assert.Truef(t, r.Acceptable == (r.Accept != ""), "%s can be accepted: %t; when: %q", r.Name, r.Acceptable, r.Accept)
 		said := runHere(t, "", "rules", r.Name)
 		never := strings.Contains(said.stdout, "--accept is refused")
-		assert.Truef(t, said.code == exitcode.Done && never != r.Acceptable, "rules %s: exit code %d\n%s", r.Name, said.code, said.stdout)
+		assert.Truef(t, said.code == transform.ExitDone && never != r.Acceptable, "rules %s: exit code %d\n%s", r.Name, said.code, said.stdout)
 	}
 }
 

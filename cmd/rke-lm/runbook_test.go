@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
@@ -56,7 +56,7 @@ func TestTheCommandsOfARunbookFindTheirFiles(t *testing.T) {
 						args[i] = "my clusters/" + a
 					}
 				}
-				if r := runHere(t, "", args...); r.code != exitcode.Done {
+				if r := runHere(t, "", args...); r.code != transform.ExitDone {
 					return // nothing is planned
 				}
 				all := runbooks(t)

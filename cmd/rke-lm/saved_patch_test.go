@@ -19,7 +19,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // printedWharf is wharf as kubectl prints it; no stage touches the password. A server
@@ -109,7 +109,7 @@ func TestTheRunbookPatchesAnObjectThatKubectlPrinted(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			here(t, map[string]string{c.file: c.text})
-			shows(t, exitcode.Done, "plan --out plans "+c.file)
+			shows(t, transform.ExitDone, "plan --out plans "+c.file)
 			books, err := filepath.Glob("plans/*/*/runbook.md")
 			assert.Must(t, err == nil && len(books) == 1, books, err)
 			book := textOf(t, books[0])

@@ -16,7 +16,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -66,7 +66,7 @@ func textOf(t *testing.T, name string) string {
 func planned(t *testing.T, files map[string]string, line string) string {
 	t.Helper()
 	here(t, files)
-	shows(t, exitcode.Done, "plan --end-state external --out plans "+line)
+	shows(t, transform.ExitDone, "plan --end-state external --out plans "+line)
 	return runbooks(t)[0]
 }
 
@@ -91,7 +91,7 @@ func TestStagedDocumentsAreWhatApplyWrites(t *testing.T) {
 			if !slices.Contains(stages.UndoNames(), stage) {
 				continue
 			}
-			want := shows(t, exitcode.Done, "apply --end-state external --through --stage "+stage+" --stdout "+file).stdout
+			want := shows(t, transform.ExitDone, "apply --end-state external --through --stage "+stage+" --stdout "+file).stdout
 			staged, _ := filepath.Glob(folder + "0?-" + stage + filepath.Ext(file))
 			if got := textOf(t, strings.Join(staged, " ")); got != want {
 				t.Errorf("%s: %s", stage, cmp.Diff(want, got))
@@ -112,11 +112,11 @@ func TestTheRunbookCanBeFollowed(t *testing.T) {
 			back = append(back, m[1])
 			continue
 		}
-		shows(t, exitcode.Done, m[1])
+		shows(t, transform.ExitDone, m[1])
 	}
 	assert.Truef(t, strings.HasSuffix(textOf(t, "c.yaml"), textOf(t, "plans/fleet-default/wharf/07-disable-leader-migration.yaml")) && len(back) == 5, "%d ways back from\n%s", len(back), textOf(t, "c.yaml"))
 	for _, line := range slices.Backward(back) {
-		shows(t, exitcode.Done, line)
+		shows(t, transform.ExitDone, line)
 	}
 	assert.DeepEqual(t, textOf(t, "c.yaml"), "a: neighbour\n---\n"+wharf)
 }
@@ -129,14 +129,14 @@ func TestTheRunbookOfARepositoryHasNoAbsolutePath(t *testing.T) {
 	} {
 		here(t, map[string]string{"clusters/c.yaml": wharf, ".git/HEAD": ""})
 		t.Chdir(c.from)
-		shows(t, exitcode.Done, "plan --end-state external --out "+c.out+" "+c.file)
+		shows(t, transform.ExitDone, "plan --end-state external --out "+c.out+" "+c.file)
 		book := textOf(t, c.out+"/fleet-default/wharf/runbook.md")
 		for _, want := range []string{"Run the commands in " + c.start + ": ", "rke-lm apply --plan " + c.out + "/fleet-default/wharf --stage grant-migration-lease " + c.file + "\n", " replace -f " + c.out + "/", " file://" + c.out + "/fleet-default/wharf/aws-ccm-policy.json\n"} {
 			assert.Contains(t, book, want, "it does not say")
 		}
 		i := strings.Index(book, t.TempDir()[:len(os.TempDir())+1])
 		assert.Truef(t, i < 0, "it names the machine:\n%s", book)
-		shows(t, exitcode.Done, applyCommand.FindStringSubmatch(book)[1])
+		shows(t, transform.ExitDone, applyCommand.FindStringSubmatch(book)[1])
 	}
 	book := planned(t, map[string]string{"c.yaml": wharf, "r/.git/HEAD": ""}, "c.yaml")
 	assert.True(t, strings.Contains(book, "paths are those of that machine") && strings.Contains(book, " --plan /"), book)
@@ -145,7 +145,7 @@ func TestTheRunbookOfARepositoryHasNoAbsolutePath(t *testing.T) {
 // A stage that the plan does not have takes no number.
 func TestAPlanAndItsRunbookNumberStagesAlike(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
-	r := shows(t, exitcode.Done, "plan --end-state external --cordon never --out plans c.yaml")
+	r := shows(t, transform.ExitDone, "plan --end-state external --cordon never --out plans c.yaml")
 	shown := regexp.MustCompile(`(?m)^ +(\d+) +([a-z-]+)  `).FindAllStringSubmatch(r.stdout, -1)
 	listed := regexp.MustCompile(`(?m)^\| (\d+) \| ([a-z-]+) \|`).FindAllStringSubmatch(textOf(t, "plans/fleet-default/wharf/runbook.md"), -1)
 	assert.Mustf(t, len(shown) == len(listed) && len(shown) >= 5, "%d stages, and %d in the runbook", len(shown), len(listed))
@@ -199,12 +199,12 @@ func TestTheRunbookTakesAManagerOutBeforeItsUndo(t *testing.T) {
 
 func TestBlockedStagesSayWhyInTheRunbook(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
-	shows(t, exitcode.Done, "plan --out plans c.yaml")
+	shows(t, transform.ExitDone, "plan --out plans c.yaml")
 	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
 	assert.True(t, strings.Contains(book, "- **error** `node-rename`") && strings.Contains(book, "**These errors block the stage.**"), book)
-	shows(t, exitcode.Done, "apply --plan plans --stage install-ccm --through c.yaml")
+	shows(t, transform.ExitDone, "apply --plan plans --stage install-ccm --through c.yaml")
 	before := textOf(t, "c.yaml")
-	shows(t, exitcode.Found, "apply --plan plans --next c.yaml", "stage switch-to-external is blocked by the errors above; correct them, or accept them with --accept node-rename; then plan again with --out")
+	shows(t, transform.ExitFound, "apply --plan plans --next c.yaml", "stage switch-to-external is blocked by the errors above; correct them, or accept them with --accept node-rename; then plan again with --out")
 	assert.Equal(t, textOf(t, "c.yaml"), before, "the file was written")
 }
 
@@ -221,42 +221,42 @@ func TestDiffsInAPlanFolderHoldNoSecrets(t *testing.T) {
 func TestPlanFoldersMustNotBeFoundAsClusters(t *testing.T) {
 	here(t, map[string]string{"clusters/c.yaml": wharf})
 	for _, dir := range []string{"clusters/plans", "clusters", "clusters/a/../plans"} {
-		shows(t, exitcode.Input, "plan clusters --out "+dir, "it is in clusters, where its documents would be read as clusters")
+		shows(t, transform.ExitInput, "plan clusters --out "+dir, "it is in clusters, where its documents would be read as clusters")
 	}
 	for _, dir := range []string{"clusters/.plans", "plans", "clusters/../clusters-plans"} {
-		shows(t, exitcode.Done, "plan clusters --out "+dir)
+		shows(t, transform.ExitDone, "plan clusters --out "+dir)
 	}
 }
 
 func TestTwoClustersOfOneNameCannotShareAFolder(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf, "b/b.yaml": wharf})
-	shows(t, exitcode.Refused, "plan --out plans a.yaml b/b.yaml", "error: b/b.yaml, document 1 (fleet-default/wharf): the folder plans/fleet-default/wharf has the plan of a.yaml, document 1 (fleet-default/wharf); use a different --out for each")
+	shows(t, transform.ExitRefused, "plan --out plans a.yaml b/b.yaml", "error: b/b.yaml, document 1 (fleet-default/wharf): the folder plans/fleet-default/wharf has the plan of a.yaml, document 1 (fleet-default/wharf); use a different --out for each")
 }
 
 // A plan is replaced as a whole: with it goes what undoes its stages.
 func TestAPlanThatIsStillNeededIsReplacedOnlyOnRequest(t *testing.T) {
 	const again, plan = "plan --end-state external --out plans c.yaml", "plans/fleet-default/wharf/plan.json"
 	planned(t, map[string]string{"c.yaml": wharf}, "c.yaml")
-	r := shows(t, exitcode.Done, again)
+	r := shows(t, transform.ExitDone, again)
 	assert.True(t, strings.HasSuffix(r.stdout, "\nrunbook: plans/fleet-default/wharf/runbook.md\nnext: rke-lm apply --plan plans --next c.yaml\n"), r.stdout)
 	assert.Equal(t, textOf(t, "plans/fleet-default/wharf/.gitignore"), "*\n", "git would take the folder")
 	putFile(t, "c.yaml", strings.Replace(wharf, "# for now", "# until later", 1))
-	shows(t, exitcode.Done, again) // nothing is done, and no plan is of use to another document
+	shows(t, transform.ExitDone, again) // nothing is done, and no plan is of use to another document
 	for _, c := range []struct{ more, want string }{
 		{" --cordon never", "error: plans/fleet-default/wharf: its plan was made with other choices; use another folder with --out, or add --replace"},
 		{" --accept ccm-not-in-file", "its plan was made with other choices"},
 		{"", "error: plans/fleet-default/wharf: grant-migration-lease is done, and only its plan undoes it to the same bytes; use another folder with --out, or add --replace"},
 	} {
 		if c.more == "" {
-			shows(t, exitcode.Done, "apply --plan plans --next c.yaml")
+			shows(t, transform.ExitDone, "apply --plan plans --next c.yaml")
 		}
 		before := textOf(t, plan)
-		shows(t, exitcode.Refused, again+c.more, c.want)
+		shows(t, transform.ExitRefused, again+c.more, c.want)
 		assert.Equal(t, textOf(t, plan), before, "the plan was replaced")
 	}
-	shows(t, exitcode.Done, again+" --replace")
+	shows(t, transform.ExitDone, again+" --replace")
 	before := textOf(t, "c.yaml")
-	shows(t, exitcode.Done, "apply --plan plans --undo grant-migration-lease c.yaml")
+	shows(t, transform.ExitDone, "apply --plan plans --undo grant-migration-lease c.yaml")
 	assert.Equal(t, textOf(t, "c.yaml"), before, "the old plan is still there")
 }
 
@@ -266,14 +266,14 @@ func TestASavedPlanIsAppliedToItsDocumentAlone(t *testing.T) {
 		code       int
 		want       string
 	}{
-		{"as it was", wharf, exitcode.Done, "c.yaml: fleet-default/wharf: grant-migration-lease"},
-		{"after a new document", "kind: Other\n---\n" + wharf, exitcode.Done, "grant-migration-lease"},
-		{"in front of a new cluster", wharf + "---\n" + strings.ReplaceAll(wharf, "wharf", "quay"), exitcode.Done, "c.yaml: fleet-default/quay: not in the plan"},
-		{"in front of a cluster that changed", wharf + "---\n" + strings.Replace(pier, "v=2", "v=3", 1), exitcode.Refused, "error: c.yaml:17: document 2 (fleet-default/pier) has changed since it was planned; plan it again with --out, and use that plan"},
-		{"in front of a cluster that cannot be read", wharf + "---\n" + strings.Replace(pier, "kind: Cluster", "kind: Cluster\nkind: Cluster", 1), exitcode.Input, "is duplicated in one mapping"},
-		{"changed", strings.Replace(wharf, "v=2", "v=3", 1), exitcode.Refused, "error: c.yaml:1: document 1 (fleet-default/wharf) has changed since it was planned"},
-		{"with another comment", strings.Replace(wharf, "for now", "still", 1), exitcode.Refused, "changed since it was planned"},
-		{"under another name", strings.ReplaceAll(wharf, "wharf", "quay"), exitcode.Refused, "error: plans: it has no plan for these clusters; plan them with --out, or use other files"},
+		{"as it was", wharf, transform.ExitDone, "c.yaml: fleet-default/wharf: grant-migration-lease"},
+		{"after a new document", "kind: Other\n---\n" + wharf, transform.ExitDone, "grant-migration-lease"},
+		{"in front of a new cluster", wharf + "---\n" + strings.ReplaceAll(wharf, "wharf", "quay"), transform.ExitDone, "c.yaml: fleet-default/quay: not in the plan"},
+		{"in front of a cluster that changed", wharf + "---\n" + strings.Replace(pier, "v=2", "v=3", 1), transform.ExitRefused, "error: c.yaml:17: document 2 (fleet-default/pier) has changed since it was planned; plan it again with --out, and use that plan"},
+		{"in front of a cluster that cannot be read", wharf + "---\n" + strings.Replace(pier, "kind: Cluster", "kind: Cluster\nkind: Cluster", 1), transform.ExitInput, "is duplicated in one mapping"},
+		{"changed", strings.Replace(wharf, "v=2", "v=3", 1), transform.ExitRefused, "error: c.yaml:1: document 1 (fleet-default/wharf) has changed since it was planned"},
+		{"with another comment", strings.Replace(wharf, "for now", "still", 1), transform.ExitRefused, "changed since it was planned"},
+		{"under another name", strings.ReplaceAll(wharf, "wharf", "quay"), transform.ExitRefused, "error: plans: it has no plan for these clusters; plan them with --out, or use other files"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			planned(t, map[string]string{"c.yaml": wharf + "---\n" + pier}, "c.yaml")
@@ -290,19 +290,19 @@ func TestASavedPlanIsAppliedToItsDocumentAlone(t *testing.T) {
 
 func TestStagesOfASavedPlanComeInTheirOrder(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": wharf}, "c.yaml")
-	shows(t, exitcode.Refused, "apply --plan plans --stage install-ccm c.yaml", "grant-migration-lease comes before install-ccm and is not done; apply it first, or add --through")
-	shows(t, exitcode.Done, "apply --plan plans --stage install-ccm --through c.yaml")
+	shows(t, transform.ExitRefused, "apply --plan plans --stage install-ccm c.yaml", "grant-migration-lease comes before install-ccm and is not done; apply it first, or add --through")
+	shows(t, transform.ExitDone, "apply --plan plans --stage install-ccm --through c.yaml")
 	const undo = "apply --plan plans --undo grant-migration-lease c.yaml"
-	shows(t, exitcode.Refused, undo, "install-ccm comes after grant-migration-lease and is still in the file; undo it first, or add --through")
-	shows(t, exitcode.Done, "apply --plan plans --undo switch-to-external c.yaml", "nothing to do")
-	shows(t, exitcode.Done, undo+" --through --dry-run", "install-ccm, enable-leader-migration, grant-migration-lease undone, would be written\n", "-      kind: HelmChart")
-	assert.Equal(t, shows(t, exitcode.Done, undo+" --through --stdout").stdout, wharf)
+	shows(t, transform.ExitRefused, undo, "install-ccm comes after grant-migration-lease and is still in the file; undo it first, or add --through")
+	shows(t, transform.ExitDone, "apply --plan plans --undo switch-to-external c.yaml", "nothing to do")
+	shows(t, transform.ExitDone, undo+" --through --dry-run", "install-ccm, enable-leader-migration, grant-migration-lease undone, would be written\n", "-      kind: HelmChart")
+	assert.Equal(t, shows(t, transform.ExitDone, undo+" --through --stdout").stdout, wharf)
 	assert.Equal(t, textOf(t, "c.yaml"), textOf(t, "plans/fleet-default/wharf/03-install-ccm.yaml"), "the file was written")
 }
 
 func TestASavedPlanWorksOnStreams(t *testing.T) {
 	here(t, nil)
-	runHere(t, wharf, "plan", "--out", "plans", "-").shows(t, "plan", exitcode.Done)
+	runHere(t, wharf, "plan", "--out", "plans", "-").shows(t, "plan", transform.ExitDone)
 	assert.Contains(t, runbooks(t)[0], "--stage grant-migration-lease - < cluster.yaml > changed.yaml")
 	next := runHere(t, wharf, "apply", "--plan", "plans", "--next", "-")
 	assert.Equal(t, next.stdout, textOf(t, "plans/fleet-default/wharf/01-grant-migration-lease.yaml"), next)
@@ -312,45 +312,45 @@ func TestASavedPlanWorksOnStreams(t *testing.T) {
 
 func TestASavedPlanHoldsItsChoices(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": wharf, "choices.yaml": "end-state: aws-override\n"}, "c.yaml")
-	shows(t, exitcode.Input, "apply --plan plans --next --end-state external c.yaml", "--end-state cannot be used with --plan, which has the choices of the saved plan")
-	shows(t, exitcode.Done, "apply --plan plans --next --config choices.yaml c.yaml")
-	shows(t, exitcode.Input, "apply --plan missing --next c.yaml", "missing: no such plan folder; use one from plan --out")
+	shows(t, transform.ExitInput, "apply --plan plans --next --end-state external c.yaml", "--end-state cannot be used with --plan, which has the choices of the saved plan")
+	shows(t, transform.ExitDone, "apply --plan plans --next --config choices.yaml c.yaml")
+	shows(t, transform.ExitInput, "apply --plan missing --next c.yaml", "missing: no such plan folder; use one from plan --out")
 }
 
 func TestUndoWithoutAPlanUndoesWhatTheFileShows(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
-	shows(t, exitcode.Done, "apply --end-state external --through --stage disable-leader-migration c.yaml")
+	shows(t, transform.ExitDone, "apply --end-state external --through --stage disable-leader-migration c.yaml")
 	final := textOf(t, "c.yaml")
-	shows(t, exitcode.Refused, "apply --undo install-ccm c.yaml", "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through")
-	shows(t, exitcode.Done, "apply --undo switch-to-external --through --dry-run c.yaml", "+      cloud-provider-name: aws # for now\n")
+	shows(t, transform.ExitRefused, "apply --undo install-ccm c.yaml", "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through")
+	shows(t, transform.ExitDone, "apply --undo switch-to-external --through --dry-run c.yaml", "+      cloud-provider-name: aws # for now\n")
 	assert.Equal(t, textOf(t, "c.yaml"), final)
 	for _, stage := range []string{"disable-leader-migration", "switch-to-external", "install-ccm", "enable-leader-migration", "grant-migration-lease"} {
-		shows(t, exitcode.Done, "apply --undo "+stage+" c.yaml", "c.yaml: fleet-default/wharf: "+stage+" undone, written\n")
+		shows(t, transform.ExitDone, "apply --undo "+stage+" c.yaml", "c.yaml: fleet-default/wharf: "+stage+" undone, written\n")
 	}
 	assert.DeepEqual(t, textOf(t, "c.yaml"), wharf)
-	shows(t, exitcode.Done, "apply --undo grant-migration-lease c.yaml", "nothing to do")
+	shows(t, transform.ExitDone, "apply --undo grant-migration-lease c.yaml", "nothing to do")
 }
 
 func TestUndoRefusesWhatTheFileDoesNotShowAndStatesTheRemedies(t *testing.T) {
 	here(t, map[string]string{"c.yaml": small("wharf")})
-	shows(t, exitcode.Done, "apply --next c.yaml")
+	shows(t, transform.ExitDone, "apply --next c.yaml")
 	granted := textOf(t, "c.yaml")
-	shows(t, exitcode.Refused, "apply --undo grant-migration-lease c.yaml", "it contains nothing else, and was either absent or empty before; the file does not show which; undo it with its plan folder (--plan), or restore the file from git, or add --canonical for the usual form")
+	shows(t, transform.ExitRefused, "apply --undo grant-migration-lease c.yaml", "it contains nothing else, and was either absent or empty before; the file does not show which; undo it with its plan folder (--plan), or restore the file from git, or add --canonical for the usual form")
 	assert.Equal(t, textOf(t, "c.yaml"), granted, "the file was written")
-	shows(t, exitcode.Done, "apply --undo grant-migration-lease --canonical c.yaml")
+	shows(t, transform.ExitDone, "apply --undo grant-migration-lease --canonical c.yaml")
 	assert.DeepEqual(t, textOf(t, "c.yaml"), small("wharf"))
 }
 
 func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf, "override.yaml": "end-state: aws-override\naccept: [node-rename]\n", "typo.yaml": "# ours\nend-stat: external\n", "wrong.yaml": "end-state: outside\n", "empty.yaml": "cordon: \"\"\nrbac: \"\"\n"})
 	const override = "+        - cloud-provider=external"
-	shows(t, exitcode.Done, "plan --all --config override.yaml c.yaml", override)
-	shows(t, exitcode.Done, "--config override.yaml plan --all c.yaml", override)
-	shows(t, exitcode.Done, "plan --all --config override.yaml --end-state external c.yaml", "!"+override)
-	shows(t, exitcode.Done, "version --config override.yaml")
-	shows(t, exitcode.Done, "plan --config empty.yaml --leader-migration-config= c.yaml")
-	shows(t, exitcode.Input, "plan --config typo.yaml c.yaml", "error: typo.yaml:2: end-stat: not a migration option; did you mean end-state?")
-	shows(t, exitcode.Input, "plan --config wrong.yaml c.yaml", "--end-state outside is not known; use one of external, aws-override")
+	shows(t, transform.ExitDone, "plan --all --config override.yaml c.yaml", override)
+	shows(t, transform.ExitDone, "--config override.yaml plan --all c.yaml", override)
+	shows(t, transform.ExitDone, "plan --all --config override.yaml --end-state external c.yaml", "!"+override)
+	shows(t, transform.ExitDone, "version --config override.yaml")
+	shows(t, transform.ExitDone, "plan --config empty.yaml --leader-migration-config= c.yaml")
+	shows(t, transform.ExitInput, "plan --config typo.yaml c.yaml", "error: typo.yaml:2: end-stat: not a migration option; did you mean end-state?")
+	shows(t, transform.ExitInput, "plan --config wrong.yaml c.yaml", "--end-state outside is not known; use one of external, aws-override")
 }
 
 // TestEveryChoiceCanBeInAConfig holds the flags of plan to those of a file.
@@ -367,12 +367,12 @@ func TestEveryChoiceCanBeInAConfig(t *testing.T) {
 // A plan that an earlier release has saved chose external, which was an answer then.
 func TestASavedPlanThatRenamesNodesStopsBeforeTheSwitch(t *testing.T) {
 	here(t, map[string]string{"wharf.yaml": wharf + "    machinePools: [{name: servers, controlPlaneRole: true, etcdRole: true}]\n"})
-	shows(t, exitcode.Done, "plan --out plans --end-state external --accept node-rename wharf.yaml")
+	shows(t, transform.ExitDone, "plan --out plans --end-state external --accept node-rename wharf.yaml")
 	saved := "plans/fleet-default/wharf/plan.json"
 	text := textOf(t, saved)
 	assert.Must(t, strings.Contains(text, `"accepted": true`) && strings.Contains(text, `"accept": [`), text)
 	putFile(t, saved, strings.ReplaceAll(text, `"node-rename"`, `"address-flapping"`))
-	shows(t, exitcode.Done, "apply --plan plans --stage install-ccm --through wharf.yaml")
-	shows(t, exitcode.Found, "apply --plan plans --stage switch-to-external wharf.yaml", "external renames every node of the machine pools servers")
+	shows(t, transform.ExitDone, "apply --plan plans --stage install-ccm --through wharf.yaml")
+	shows(t, transform.ExitFound, "apply --plan plans --stage switch-to-external wharf.yaml", "external renames every node of the machine pools servers")
 	assert.True(t, !strings.Contains(textOf(t, "wharf.yaml"), "cloud-provider-name: external"), "the switch is written")
 }

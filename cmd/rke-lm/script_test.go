@@ -24,7 +24,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // programNames are those under which scripts start rke-lm.
@@ -91,7 +91,7 @@ func scriptRun(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("use: exits CODE rke-lm ...")
 	}
-	requireExit(ts, exitcode.Done, args)
+	requireExit(ts, transform.ExitDone, args)
 }
 
 // scriptExits is
@@ -256,7 +256,7 @@ func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 			var out, errs bytes.Buffer
 			shown := &onFirst{&errs, func() { assert.NilError(t, c.change()) }}
 			code := execute(t.Context(), strings.Fields("apply -v --next reed.yaml fen.yaml -"), streams{in: strings.NewReader(small("heath")), out: &out, err: shown})
-			ran{out.String(), errs.String(), code}.shows(t, name, exitcode.Refused, "fen.yaml", "name: heath", "cloud-provider-extraction-migration")
+			ran{out.String(), errs.String(), code}.shows(t, name, transform.ExitRefused, "fen.yaml", "name: heath", "cloud-provider-extraction-migration")
 			left, err := os.ReadFile("fen.yaml")
 			assert.True(t, string(left) == c.left && (err == nil || name == "gone"), string(left), err)
 			hidden, err := filepath.Glob(".*")
@@ -283,7 +283,7 @@ func TestAStoppedRunWritesNothing(t *testing.T) {
 		var out, errs bytes.Buffer
 		in := io.MultiReader(stop(cancel), strings.NewReader(small("heath"))) // one that is stopped may continue reading
 		code := execute(ctx, strings.Fields(line), streams{in: in, out: &out, err: &errs})
-		assert.Truef(t, code != exitcode.Done && out.Len() == 0, "%s: exit %d\n%s%s", line, code, out.String(), errs.String())
+		assert.Truef(t, code != transform.ExitDone && out.Len() == 0, "%s: exit %d\n%s%s", line, code, out.String(), errs.String())
 	}
 	assert.Equal(t, textOf(t, "fen.yaml"), small("fen"))
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // provoking are parts of clusters that make a verb fail; each %s is a secret.
@@ -114,7 +114,7 @@ lint --fix --dry-run`, "\n")
 				putFile(t, file, text)
 				r := p.run(t, text, "plan", "-")
 				harmless := slices.Contains(accepted, c.name)
-				assert.Truef(t, r.code != exitcode.Done && (!strings.Contains(r.stderr, "no cluster was found") || harmless), "exit %d, so that nothing is provoked: %s%s", r.code, r.stdout, r.stderr)
+				assert.Truef(t, r.code != transform.ExitDone && (!strings.Contains(r.stderr, "no cluster was found") || harmless), "exit %d, so that nothing is provoked: %s%s", r.code, r.stdout, r.stderr)
 				for i, line := range lines {
 					if k == 0 || i%5 == 0 { // by its form a secret is known in each of them
 						p.run(t, "", append(strings.Fields(line), file)...)

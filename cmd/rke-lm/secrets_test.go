@@ -20,7 +20,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -260,7 +260,7 @@ func (p *planter) requireSafeFolder(t *testing.T, choices, inputs []string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "plans")
 	r := p.run(t, "", slices.Concat([]string{"plan", "--out", out}, choices, inputs)...)
-	assert.Mustf(t, r.code == exitcode.Done, "exit %d: %s", r.code, r.stderr)
+	assert.Mustf(t, r.code == transform.ExitDone, "exit %d: %s", r.code, r.stderr)
 	files := assert.Value(filepath.Glob(filepath.Join(out, "*", "*", "*")))(t)
 	kinds := map[string]int{}
 	for _, file := range files {
@@ -296,11 +296,11 @@ func (p *planter) requireKept(t *testing.T, folder string, choices, inputs []str
 		}
 		r := runHere(t, before[name], args...)
 		p.requireNone(t, r.stderr, "standard error")
-		assert.Mustf(t, r.code == exitcode.Done, "%v: exit %d: %s", args, r.code, r.stderr)
+		assert.Mustf(t, r.code == transform.ExitDone, "%v: exit %d: %s", args, r.code, r.stderr)
 		p.requireAll(t, before[name], r.stdout)
 	}
 	r := p.run(t, "", slices.Concat([]string{"apply"}, choices, inputs)...)
-	assert.Mustf(t, r.code == exitcode.Done, "exit %d: %s", r.code, r.stderr)
+	assert.Mustf(t, r.code == transform.ExitDone, "exit %d: %s", r.code, r.stderr)
 	requireFiles(before, true)
 }
 

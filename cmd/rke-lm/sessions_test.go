@@ -23,8 +23,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
@@ -327,7 +327,7 @@ func (s *terminal) follow(m *machine, targets []string, line string) {
 			words = append(words, "--yes") // no one is there who confirms
 		}
 		var out, errs bytes.Buffer
-		if s.start(words, &out, &errs); s.code != exitcode.Done && (s.code != exitcode.Found || words[0] == "migrate") {
+		if s.start(words, &out, &errs); s.code != transform.ExitDone && (s.code != transform.ExitFound || words[0] == "migrate") {
 			s.t.Errorf("%s: exit %d\n%s%s", line, s.code, out.String(), errs.String())
 		}
 		if filtered {

@@ -24,7 +24,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -97,7 +97,7 @@ func TestARunThatNoOneHearsReleasesItsNodes(t *testing.T) {
 			assert.NilError(t, end(p))
 			p.Wait()
 			said, left := p.said.String(), w.Cordoned()
-			assert.Truef(t, p.ProcessState.ExitCode() == exitcode.Failed && strings.Contains(said, why) && strings.Contains(said, "to continue: rke-lm migrate"), "%s: %s", p.ProcessState, said)
+			assert.Truef(t, p.ProcessState.ExitCode() == transform.ExitFailed && strings.Contains(said, why) && strings.Contains(said, "to continue: rke-lm migrate"), "%s: %s", p.ProcessState, said)
 			assert.Truef(t, len(left) == 0 && w.Rancher.Object(w.Lock) == "", "cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
 		})
 	}
@@ -153,7 +153,7 @@ func TestAnInterruptEndsALookAtABodyThatStreams(t *testing.T) {
 	<-streams
 	assert.NilError(t, p.Process.Signal(os.Interrupt))
 	io.Copy(io.Discard, p.out)
-	if p.Wait(); p.ProcessState.ExitCode() != exitcode.Failed || p.said.String() != "error: get the version: interrupted\n" {
+	if p.Wait(); p.ProcessState.ExitCode() != transform.ExitFailed || p.said.String() != "error: get the version: interrupted\n" {
 		t.Errorf("%s: %s", p.ProcessState, &p.said)
 	}
 }

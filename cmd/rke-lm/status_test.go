@@ -18,7 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/internal/run"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // contexts is a kubeconfig of so many contexts; those that a server is named for lead
@@ -50,7 +50,7 @@ func TestStatusOfManyClustersToleratesOneThatDoesNotAnswer(t *testing.T) {
 		config := contexts(t, s, 12, map[int]string{3: silent.URL(), 7: "http://127.0.0.1:1"})
 		r := runHere(t, "", "status", "--kubeconfig", config)
 		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-		assert.Truef(t, r.code == exitcode.Failed && len(lines) == 13 && strings.Count(r.stdout, "install-ccm") == 10, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		assert.Truef(t, r.code == transform.ExitFailed && len(lines) == 13 && strings.Count(r.stdout, "install-ccm") == 10, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		for i, line := range lines[1:] {
 			wrong := i == 3 || i == 7
 			assert.True(t, strings.HasPrefix(line, fmt.Sprintf("c%02d ", i)) && wrong == strings.Contains(line, "run the command again"), line)
@@ -75,7 +75,7 @@ func TestStatusOfRanchersOwnClusterShowsWhatMayBeSeen(t *testing.T) {
 			rancher, _ := managing(t)
 			faulty(part, forbidden)(t, rancher)
 			r := runHere(t, "", "status", "--kubeconfig", localContext(t, rancher))
-			assert.Truef(t, r.code != exitcode.Done && strings.Contains(r.stdout, shown), "%s: exit %d\n%s%s", part, r.code, r.stdout, r.stderr)
+			assert.Truef(t, r.code != transform.ExitDone && strings.Contains(r.stdout, shown), "%s: exit %d\n%s%s", part, r.code, r.stdout, r.stderr)
 		})
 	}
 }
@@ -91,7 +91,7 @@ func TestStatusReadsABoundedNumberOfServersAtOnce(t *testing.T) {
 			}
 			start := time.Now()
 			r := runHere(t, "", "status", "--kubeconfig", contexts(t, s, count, down))
-			assert.Truef(t, r.code == exitcode.Failed && strings.Count(r.stdout, "\n") == count+1, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+			assert.Truef(t, r.code == transform.ExitFailed && strings.Count(r.stdout, "\n") == count+1, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 			return time.Since(start)
 		}
 		if all, more := took(run.StatusServers), took(run.StatusServers+1); more < all*3/2 {

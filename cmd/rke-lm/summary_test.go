@@ -14,7 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/run"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // thirty is a repository of 30 clusters, some of them on their way.
@@ -26,7 +26,7 @@ func thirty(t *testing.T) string {
 		file := filepath.Join(folder, fmt.Sprintf("cluster-%02d.yaml", i))
 		putFile(t, file, small(fmt.Sprintf("cluster-%02d", i)))
 		if stage := through[i%len(through)]; stage != "" {
-			shows(t, exitcode.Done, "apply --end-state external --through --stage "+stage+" "+file)
+			shows(t, transform.ExitDone, "apply --end-state external --through --stage "+stage+" "+file)
 		}
 	}
 	return folder
@@ -35,27 +35,27 @@ func thirty(t *testing.T) string {
 func TestTheSummaryOfThirtyClustersFitsOnAScreen(t *testing.T) {
 	t.Chdir(thirty(t))
 	const next = "apply --next --end-state=external ."
-	r := shows(t, exitcode.Done, "plan --summary --end-state external .")
+	r := shows(t, transform.ExitDone, "plan --summary --end-state external .")
 	assert.True(t, strings.HasPrefix(r.stdout, "CLUSTER ") && strings.Count(r.stdout, "\n") == 33 && strings.HasSuffix(r.stdout, "\nclusters: 30; to do: 25, manual: 0, done: 5\nnext: rke-lm "+next+"\n"), r.stdout)
-	shows(t, exitcode.Done, next)
+	shows(t, transform.ExitDone, next)
 }
 
 func TestSeveralClustersContinueWithThePathsThatWereNamed(t *testing.T) {
 	here(t, map[string]string{"clusters/a.yaml": wharf, "clusters/b.yaml": strings.Replace(wharf, "name: wharf", "name: quay", 1), "clusters/old/c.yaml": strings.Replace(wharf, "name: wharf", "name: pier", 1)})
 	for _, blocked := range []string{"", "", "", " (blocked: 2)"} {
-		shows(t, exitcode.Done, "plan --exclude old clusters/", "\nclusters: 2; to do: 2"+blocked+", manual: 0, done: 0\n")
+		shows(t, transform.ExitDone, "plan --exclude old clusters/", "\nclusters: 2; to do: 2"+blocked+", manual: 0, done: 0\n")
 		r := runHere(t, "", "apply", "--next", "--exclude", "old", "clusters/")
 		assert.Equal(t, !strings.Contains(r.stderr, "blocked"), strings.HasSuffix(r.stderr, "\nnext: rke-lm apply --next --exclude=old clusters/\n"), r.stderr)
 	}
-	shows(t, exitcode.Done, "apply --next --end-state external clusters/b.yaml")
-	r := shows(t, exitcode.Done, "plan clusters/a.yaml clusters/b.yaml", " (blocked: 1), manual: 0, done: 0\nblocked: rke-lm plan --stage switch-to-external clusters/a.yaml shows why\n")
+	shows(t, transform.ExitDone, "apply --next --end-state external clusters/b.yaml")
+	r := shows(t, transform.ExitDone, "plan clusters/a.yaml clusters/b.yaml", " (blocked: 1), manual: 0, done: 0\nblocked: rke-lm plan --stage switch-to-external clusters/a.yaml shows why\n")
 	assert.True(t, strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next clusters/b.yaml\n"), "one that continues is named", r.stdout)
 }
 
 func TestThePageOfPlansEndsWithTheNextCommandAndNamesTheFiles(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf, "b/c.yaml": strings.Replace(wharf, "name: wharf", "name: quay", 1)})
 	for args, next := range map[string]string{"a.yaml": "a.yaml", "--end-state external a.yaml b": "--end-state=external a.yaml b"} {
-		shows(t, exitcode.Done, "plan -o html "+args, "next: <code>rke-lm apply --next "+next+"</code></p>\n\n<script>", "<th>File</th>", "<td>a.yaml</td>")
+		shows(t, transform.ExitDone, "plan -o html "+args, "next: <code>rke-lm apply --next "+next+"</code></p>\n\n<script>", "<th>File</th>", "<td>a.yaml</td>")
 	}
 }
 
@@ -66,7 +66,7 @@ func TestApplyEndsWithTheNextCommandAlsoAfterTheLastStageAndAnUndo(t *testing.T)
 		{again, again}, {again, again}, {again, again}, {again, again}, {again, "verify --stage disable-leader-migration --context CONTEXT"},
 		{"apply --undo disable-leader-migration --end-state external a.yaml", "verify --stage switch-to-external --context CONTEXT"},
 	} {
-		r := shows(t, exitcode.Done, c.line)
+		r := shows(t, transform.ExitDone, c.line)
 		assert.True(t, strings.HasSuffix(r.stderr, "\nnext: rke-lm "+c.next+"\n"), c.next, r.stderr)
 	}
 }
@@ -100,11 +100,11 @@ func TestAClusterWithoutANameIsCalledAfterItsFile(t *testing.T) {
 
 func TestAPlanOfSeveralClustersBeginsAndEndsWithTheSummary(t *testing.T) {
 	t.Chdir(thirty(t))
-	short := shows(t, exitcode.Done, "plan --summary .", " switch-to-external (blocked) ", "blocked: 5").stdout
-	assert.Equal(t, shows(t, exitcode.Done, "plan .").stdout, short, "several clusters need no stages")
-	long := shows(t, exitcode.Done, "plan --all .").stdout
+	short := shows(t, transform.ExitDone, "plan --summary .", " switch-to-external (blocked) ", "blocked: 5").stdout
+	assert.Equal(t, shows(t, transform.ExitDone, "plan .").stdout, short, "several clusters need no stages")
+	long := shows(t, transform.ExitDone, "plan --all .").stdout
 	assert.Truef(t, strings.HasPrefix(long, short) && strings.HasSuffix(long, short) && strings.Count(long, "\nclusters: 30; ") == 2, "%.2000s", long)
-	shows(t, exitcode.Done, "plan cluster-00.yaml", "!clusters: 1;")
+	shows(t, transform.ExitDone, "plan cluster-00.yaml", "!clusters: 1;")
 }
 
 // machinePools is that of an example, without which its machines are registered by hand.
@@ -124,7 +124,7 @@ func TestThePlanOfAClusterHasAtMostEightyLinesOfEightyColumns(t *testing.T) {
 	here(t, files)
 	for file := range files {
 		for stage := range 5 {
-			r := shows(t, exitcode.Done, "plan "+file)
+			r := shows(t, transform.ExitDone, "plan "+file)
 			choice := strings.Contains(r.stdout, "switch-to-external  blocked: node-rename, line ")
 			assert.Truef(t, !strings.HasPrefix(file, "custom-") || choice, "%s: no end state has to be chosen:\n%s", file, r.stdout)
 			lines := strings.Count(r.stdout, "\n")
@@ -141,13 +141,13 @@ func TestThePlanOfAClusterHasAtMostEightyLinesOfEightyColumns(t *testing.T) {
 func TestApplyAndLintOfSeveralClustersEndWithTheSummary(t *testing.T) {
 	t.Chdir(thirty(t))
 	const left, next = "clusters: 30; to do: 25, manual: 0, done: 5\n", "next: rke-lm apply --next --end-state=external .\n"
-	r := shows(t, exitcode.Done, "lint --end-state external .", left+next+"errors: ")
+	r := shows(t, transform.ExitDone, "lint --end-state external .", left+next+"errors: ")
 	assert.True(t, !strings.Contains(r.stdout, "clusters:"), r.stdout)
-	r = shows(t, exitcode.Done, "apply --next --end-state external --dry-run .")
+	r = shows(t, transform.ExitDone, "apply --next --end-state external --dry-run .")
 	assert.True(t, strings.HasSuffix(r.stderr, left+next), r.stderr)
-	r = shows(t, exitcode.Done, "apply --next --end-state external .", " migrating  grant-migration-lease ") // how far the cluster is
+	r = shows(t, transform.ExitDone, "apply --next --end-state external .", " migrating  grant-migration-lease ") // how far the cluster is
 	assert.True(t, strings.HasSuffix(r.stderr, "clusters: 30; to do: 20, manual: 0, done: 10\n"+next), r.stderr)
-	shows(t, exitcode.Done, "apply --next --end-state external cluster-00.yaml", "!clusters: ")
+	shows(t, transform.ExitDone, "apply --next --end-state external cluster-00.yaml", "!clusters: ")
 }
 
 // The states of very many clusters cost as much as their change.
@@ -158,7 +158,7 @@ func TestApplyAndLintOfVeryManyClustersNameTheVerbThatSumsUp(t *testing.T) {
 	}
 	here(t, map[string]string{"a.yaml": stream.String()})
 	for _, line := range []string{"lint a.yaml", "apply --next --end-state external a.yaml"} {
-		shows(t, exitcode.Done, line, "clusters: 101; rke-lm plan --summary shows their states\n", "!REACHED")
+		shows(t, transform.ExitDone, line, "clusters: 101; rke-lm plan --summary shows their states\n", "!REACHED")
 	}
 }
 
@@ -171,13 +171,13 @@ func TestTheSummaryKeepsWhatIsLeftApartFromWhatIsRefused(t *testing.T) {
 		code int
 		want string
 	}{
-		{"plan --exit-code --end-state external a.yaml b.yaml", exitcode.Found, "clusters: 2; to do: 2, manual: 0, done: 0\n"},
-		{"plan --exit-code --end-state external a.yaml b.yaml c.yaml", exitcode.Input, two},
-		{"plan --end-state external a.yaml c.yaml", exitcode.Input, one},
-		{"lint a.yaml b.yaml c.yaml", exitcode.Input, two},
-		{"apply --stage switch-to-external --through a.yaml b.yaml c.yaml", exitcode.Input, two},
-		{"apply --next --end-state external a.yaml c.yaml", exitcode.Input, one},
-		{"plan c.yaml d.yaml", exitcode.Input, none}, {"plan --summary c.yaml d.yaml", exitcode.Input, none}, {"lint c.yaml d.yaml", exitcode.Input, none}, {"apply --next c.yaml d.yaml", exitcode.Input, none},
+		{"plan --exit-code --end-state external a.yaml b.yaml", transform.ExitFound, "clusters: 2; to do: 2, manual: 0, done: 0\n"},
+		{"plan --exit-code --end-state external a.yaml b.yaml c.yaml", transform.ExitInput, two},
+		{"plan --end-state external a.yaml c.yaml", transform.ExitInput, one},
+		{"lint a.yaml b.yaml c.yaml", transform.ExitInput, two},
+		{"apply --stage switch-to-external --through a.yaml b.yaml c.yaml", transform.ExitInput, two},
+		{"apply --next --end-state external a.yaml c.yaml", transform.ExitInput, one},
+		{"plan c.yaml d.yaml", transform.ExitInput, none}, {"plan --summary c.yaml d.yaml", transform.ExitInput, none}, {"lint c.yaml d.yaml", transform.ExitInput, none}, {"apply --next c.yaml d.yaml", transform.ExitInput, none},
 	} {
 		r := shows(t, c.code, c.line, c.want)
 		assert.Truef(t, c.want != none || strings.Count(r.stderr, "error: ") == 2, "%s: %s", c.line, r.stderr)
@@ -187,13 +187,13 @@ func TestTheSummaryKeepsWhatIsLeftApartFromWhatIsRefused(t *testing.T) {
 // A file that is not written leaves its clusters as they were.
 func TestTheSummaryShowsWhatWasWritten(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf + "---\n" + strings.Replace(pier, "cloud-provider-name: aws", "cloud-provider-name: [", 1), "b.yaml": strings.Replace(wharf, "name: wharf", "name: quay", 1)})
-	shows(t, exitcode.Input, "apply --next --end-state external a.yaml b.yaml", " in-tree    -                      grant-migration-lease    -         a.yaml\n",
+	shows(t, transform.ExitInput, "apply --next --end-state external a.yaml b.yaml", " in-tree    -                      grant-migration-lease    -         a.yaml\n",
 		" migrating  grant-migration-lease  enable-leader-migration  -         b.yaml\n", "; refused: 1\nnext: rke-lm apply --next --end-state=external a.yaml b.yaml\n")
 }
 
 func TestTheMarkdownOfThirtyClustersIsShort(t *testing.T) {
 	t.Chdir(thirty(t))
-	text := shows(t, exitcode.Done, "plan -o markdown .", "are left out").stdout
+	text := shows(t, transform.ExitDone, "plan -o markdown .", "are left out").stdout
 	assert.Truef(t, len(text) <= 60_000 && strings.Count(text, "\n| rke2 fleet-default/cluster-") == 30, "%d bytes\n%.3000s", len(text), text)
 }
 
@@ -209,30 +209,30 @@ func TestTheReviewOfThirtyClustersIsShort(t *testing.T) {
 	}
 	const review = "review --base HEAD --end-state external -o "
 	for limit, most := range map[string]int{"markdown": 60_000, "markdown --max-bytes 8000": 8000} {
-		text := shows(t, exitcode.Found, review+limit).stdout
+		text := shows(t, transform.ExitFound, review+limit).stdout
 		rows, whole := strings.Count(text, "\n| rke2 fleet-default/cluster-"), most > 8000
 		assert.Truef(t, len(text) <= most && rows > 0 && (whole || strings.Contains(text, "left out")), "%d bytes\n%.3000s", len(text), text)
 		assert.Truef(t, !whole || rows == 25 && strings.Count(text, "| performs ") == 25 && strings.Count(text, "- **error** `") >= 5, "%.3000s", text)
 	}
-	page := shows(t, exitcode.Found, review+"html").stdout
+	page := shows(t, transform.ExitFound, review+"html").stdout
 	assert.Equal(t, strings.Count(page, "<section "), 25, page)
 }
 
 // Later stages decide it, also those that are not shown.
 func TestThePlanOfAStageShowsTheSituationOfTheCluster(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf})
-	shows(t, exitcode.Done, "apply --stage install-ccm --through a.yaml")
-	shows(t, exitcode.Done, "plan --stage install-ccm a.yaml", "\nprovider: aws  situation: migrating\n")
+	shows(t, transform.ExitDone, "apply --stage install-ccm --through a.yaml")
+	shows(t, transform.ExitDone, "plan --stage install-ccm a.yaml", "\nprovider: aws  situation: migrating\n")
 	ha := strings.Replace(textOf(t, "a.yaml"), "    machineGlobalConfig", "    machinePools: [{name: cp, controlPlaneRole: true, etcdRole: true, quantity: 3}, {name: w, workerRole: true, quantity: 3}]\n    machineGlobalConfig", 1)
 	putFile(t, "ha.yaml", ha)
-	shows(t, exitcode.Done, "plan --stage cordon-control-plane ha.yaml", "cordon-control-plane  check", "kubectl cordon")
-	shows(t, exitcode.Done, "apply --stage disable-leader-migration --through --end-state aws-override a.yaml")
-	shows(t, exitcode.Done, "plan --stage install-ccm a.yaml", "\nprovider: external  situation: external\n")
+	shows(t, transform.ExitDone, "plan --stage cordon-control-plane ha.yaml", "cordon-control-plane  check", "kubectl cordon")
+	shows(t, transform.ExitDone, "apply --stage disable-leader-migration --through --end-state aws-override a.yaml")
+	shows(t, transform.ExitDone, "plan --stage install-ccm a.yaml", "\nprovider: external  situation: external\n")
 }
 
 func TestTheSummaryNamesTheEndStateThatIsTakenUnasked(t *testing.T) {
 	here(t, map[string]string{"a.yaml": strings.Replace(wharf, "    machineGlobalConfig", "    machinePools: [{name: all, controlPlaneRole: true, etcdRole: true, workerRole: true}]\n    machineGlobalConfig", 1)})
 	const line = "\nend state (clusters: 1): aws-override (external renames nodes); --end-state changes it\n"
-	shows(t, exitcode.Done, "plan --summary a.yaml", line)
-	shows(t, exitcode.Done, "plan --summary --end-state aws-override a.yaml", "!end state (")
+	shows(t, transform.ExitDone, "plan --summary a.yaml", line)
+	shows(t, transform.ExitDone, "plan --summary --end-state aws-override a.yaml", "!end state (")
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 func TestALiveClusterOfRKETakesACopyOfTheValuesFile(t *testing.T) {
@@ -20,7 +20,7 @@ func TestALiveClusterOfRKETakesACopyOfTheValuesFile(t *testing.T) {
 		w := migratetest.NewRKE1(t)
 		here(t, map[string]string{"values.yaml": ownValues})
 		cluster := " --cluster " + migratetest.RKE1ID + " --ccm-values values.yaml" + toWorld(t, w.URL, w.Rancher)
-		shows(t, exitcode.Done, "plan --all --out plans"+cluster, "helm gets a copy of values.yaml")
+		shows(t, transform.ExitDone, "plan --all --out plans"+cluster, "helm gets a copy of values.yaml")
 		for pattern, flag := range map[string]bool{"plans/*/*/aws-ccm-values.yaml": true, "plans/*/*/aws-ccm-values-final.yaml": false} {
 			files, err := filepath.Glob(pattern)
 			assert.Mustf(t, err == nil && len(files) == 1, "%v %v", files, err)
@@ -28,7 +28,7 @@ func TestALiveClusterOfRKETakesACopyOfTheValuesFile(t *testing.T) {
 			assert.Truef(t, strings.HasPrefix(text, "# Of the chart.\nargs:\n  - --v=4\n") && strings.Contains(text, "enable-leader-migration=true") == flag, "%s:\n%s", files[0], text)
 		}
 
-		shows(t, exitcode.Done, "migrate --yes --until install-ccm"+cluster)
+		shows(t, transform.ExitDone, "migrate --yes --until install-ccm"+cluster)
 		text, err := os.ReadFile(w.Helm)
 		assert.Truef(t, err == nil && strings.Contains(string(text), "# Of the chart.\nargs:\n  - --v=4\n") && textOf(t, "values.yaml") == ownValues, "%v %s", err, text)
 	})
@@ -54,7 +54,7 @@ func TestAValuesFileOfALiveClusterIsRefusedBeforeAnythingIsWritten(t *testing.T)
 			{rke2, "migrate --yes --cluster orchard --ccm-values values.yaml", "only a cluster of RKE takes the values file"},
 		} {
 			c.of.Forget()
-			shows(t, exitcode.Input, c.line+toWorld(t, c.of.URL, c.of.Rancher), c.want)
+			shows(t, transform.ExitInput, c.line+toWorld(t, c.of.URL, c.of.Rancher), c.want)
 			assert.True(t, len(c.of.Writes()) == 0, c.line, c.of.Writes())
 		}
 	})
@@ -67,16 +67,16 @@ func TestMigrateAndRollbackKeepTheValuesOfAReleaseOfRKE(t *testing.T) {
 		here(t, nil)
 		cluster := " --cluster " + migratetest.RKE1ID + toWorld(t, w.URL, w.Rancher)
 		w.Forget()
-		shows(t, exitcode.Refused, "migrate --yes"+cluster, "(release-values-replaced)", ": image.repository ", "!hunter2")
+		shows(t, transform.ExitRefused, "migrate --yes"+cluster, "(release-values-replaced)", ": image.repository ", "!hunter2")
 		assert.True(t, len(w.Writes()) == 0, w.Writes())
-		shows(t, exitcode.Done, "plan --all"+cluster, "helm get values aws-cloud-controller-manager --namespace kube-system")
+		shows(t, transform.ExitDone, "plan --all"+cluster, "helm get values aws-cloud-controller-manager --namespace kube-system")
 
 		// What the message tells to write is the file that the next run takes.
 		putFile(t, "values.yaml", w.Values(t))
-		shows(t, exitcode.Done, "migrate --yes --ccm-values values.yaml"+cluster, "!release-values")
+		shows(t, transform.ExitDone, "migrate --yes --ccm-values values.yaml"+cluster, "!release-values")
 		assert.Contains(t, w.Values(t), "mirror.example/hunter2")
 		w.Forget()
-		shows(t, exitcode.Refused, "rollback --yes --canonical --to switch-to-external"+cluster, ": image.repository ", "!hunter2")
+		shows(t, transform.ExitRefused, "rollback --yes --canonical --to switch-to-external"+cluster, ": image.repository ", "!hunter2")
 		assert.True(t, len(w.Writes()) == 0, w.Writes())
 	})
 }

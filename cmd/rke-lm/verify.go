@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -74,5 +74,5 @@ func (o *options) verify(ctx context.Context, v run.Verify) error {
 	if err != nil || verdict.OK {
 		return err
 	}
-	return withCode(exitcode.Found)
+	return withCode(transform.ExitFound)
 }

@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,30 +22,30 @@ var program = regexp.MustCompile(`\b(?:kubectl|helm|aws|rke-lm|kubeadm|rke|curl|
 // A value after it in a format.
 var verb = regexp.MustCompile(`%(?:\[\d+\])?[svqd]`)
 
-// TestCommandsAreWrittenByShell: a value gets into a command by shell.Line alone, for
+// TestCommandsAreQuoted: a value gets into a command by action.Command alone, for
 // the shell would run what a concatenation or a format leaves unquoted.
-func TestCommandsAreWrittenByShell(t *testing.T) {
-	for _, f := range lists.Where(files(t), codeBut("transform/shell", "lab")) {
+func TestCommandsAreQuoted(t *testing.T) {
+	for _, f := range lists.Where(files(t), codeBut("lab")) {
 		for _, at := range assembled(f.syntax) {
-			t.Errorf("%s: a command gets a value without quotes; write it with shell.Line", positions.Position(at))
+			t.Errorf("%s: a command gets a value without quotes; write it with action.Command", positions.Position(at))
 		}
 	}
 }
 
 func TestAnAssembledCommandIsFound(t *testing.T) {
 	for code, want := range map[string]int{
-		`"kubectl get nodes " + name`:                          1,
-		`"look: kubectl -n " + ns + " get pods"`:               1,
-		`"a" + ("kubectl delete pod " + name)`:                 1,
-		`fmt.Sprintf("kubectl -n %s get pods", ns)`:            1,
-		`fmt.Errorf("%s: run kubectl get nodes %[1]s", name)`:  1,
-		`"rke-lm plan --cluster " + name`:                      1,
-		`"kubectl get nodes" + " -o wide"`:                     0,
-		`"as kubectl get prints it"`:                           0,
-		`shell.Line("kubectl -n %s get pods", ns)`:             0,
-		`"run: " + shell.Line("kubectl get nodes %s", name)`:   0,
-		`fmt.Errorf("%s: not what kubectl get prints", name)`:  0,
-		`"kubectl get -o yaml prints it; " + "or " + "a dump"`: 0,
+		`"kubectl get nodes " + name`:                            1,
+		`"look: kubectl -n " + ns + " get pods"`:                 1,
+		`"a" + ("kubectl delete pod " + name)`:                   1,
+		`fmt.Sprintf("kubectl -n %s get pods", ns)`:              1,
+		`fmt.Errorf("%s: run kubectl get nodes %[1]s", name)`:    1,
+		`"rke-lm plan --cluster " + name`:                        1,
+		`"kubectl get nodes" + " -o wide"`:                       0,
+		`"as kubectl get prints it"`:                             0,
+		`action.Command("kubectl -n %s get pods", ns)`:           0,
+		`"run: " + action.Command("kubectl get nodes %s", name)`: 0,
+		`fmt.Errorf("%s: not what kubectl get prints", name)`:    0,
+		`"kubectl get -o yaml prints it; " + "or " + "a dump"`:   0,
 	} {
 		assert.Equal(t, len(assembled(parseText(t, "var x = "+code))), want, code)
 	}
@@ -64,7 +65,7 @@ func assembled(file *ast.File) []token.Pos {
 			found = append(found, inSum(operands(n))...)
 			return false
 		case *ast.CallExpr:
-			if of(n.Fun, "shell") {
+			if quoted(n) {
 				return false
 			}
 			if text, is := literal(n.Args); is && printfLike(n.Fun) && inFormat(text) {
@@ -95,7 +96,7 @@ func inSum(parts []ast.Expr) []token.Pos {
 		if !is || i+1 == len(parts) {
 			continue
 		}
-		if _, constant := literal(parts[i+1:]); !constant && command(text) != "" && !of(parts[i+1], "shell") {
+		if _, constant := literal(parts[i+1:]); !constant && command(text) != "" && !quoted(parts[i+1]) {
 			return []token.Pos{p.Pos()}
 		}
 	}
@@ -137,15 +138,16 @@ func printfLike(f ast.Expr) bool {
 	return is && (strings.HasSuffix(s.Sel.Name, "f") || s.Sel.Name == "Appendf")
 }
 
-// of reports whether an expression is a function of a package, or a call of one.
-func of(e ast.Expr, pkg string) bool {
-	if c, is := e.(*ast.CallExpr); is {
-		e = c.Fun
-	}
-	s, is := e.(*ast.SelectorExpr)
+// quoted reports a call of what quotes its values: in package action, by its name alone.
+func quoted(e ast.Expr) bool {
+	call, is := e.(*ast.CallExpr)
 	if !is {
 		return false
 	}
-	x, is := s.X.(*ast.Ident)
-	return is && x.Name == pkg
+	name, is := call.Fun.(*ast.Ident)
+	if s, of := call.Fun.(*ast.SelectorExpr); of {
+		x, plain := s.X.(*ast.Ident)
+		name, is = s.Sel, plain && x.Name == "action"
+	}
+	return is && slices.Contains([]string{"Command", "Words", "Word", "Path"}, name.Name)
 }

@@ -80,10 +80,12 @@ func noteValues(found map[string]bool, folder string, v *ast.ValueSpec) {
 		if !is {
 			continue
 		}
-		if made, is := call.Fun.(*ast.SelectorExpr); is && made.Sel.Name == "New" {
-			if from, is := made.X.(*ast.Ident); is && (from.Name == "errors" || from.Name == "exitcode") {
-				found[folder+"."+name.Name] = from.Name == "exitcode"
-			}
+		made := call.Fun
+		if of, is := made.(*ast.SelectorExpr); is {
+			made = of.Sel
+		}
+		if made, is := made.(*ast.Ident); is && (made.Name == "New" || made.Name == "NewError") {
+			found[folder+"."+name.Name] = made.Name == "NewError"
 		}
 	}
 }

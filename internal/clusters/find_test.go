@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -103,7 +102,7 @@ func (s seen) check(t *testing.T, want ...string) {
 // checkErr fails unless the one error has a code and a text.
 func (s seen) checkErr(t *testing.T, code int, text string) {
 	t.Helper()
-	assert.Truef(t, len(s.errs) == 1 && exitcode.Of(s.errs[0]) == code && strings.Contains(s.errs[0].Error(), text), "want %q with code %d: %v", text, code, s.errs)
+	assert.Truef(t, len(s.errs) == 1 && transform.ExitCodeOf(s.errs[0]) == code && strings.Contains(s.errs[0].Error(), text), "want %q with code %d: %v", text, code, s.errs)
 }
 
 func TestTheClustersOfFilesComeInTheirOrder(t *testing.T) {
@@ -153,7 +152,7 @@ func TestManifestsApartAreClustersOfTheirOwn(t *testing.T) {
 func TestTwoClustersInAStreamOfManifestsAreRefused(t *testing.T) {
 	s := find(t, finder(), podOfManager+"---\n"+daemonSetOfCloud+"---\n"+podOfManager, "-")
 	s.check(t, "error", "end of "+filepath.Base(yamledit.Stdin))
-	s.checkErr(t, exitcode.Refused, yamledit.Stdin)
+	s.checkErr(t, transform.ExitRefused, yamledit.Stdin)
 }
 
 func TestAManifestThatCannotBeReadRefusesTheClusterItMayBeOf(t *testing.T) {
@@ -162,7 +161,7 @@ func TestAManifestThatCannotBeReadRefusesTheClusterItMayBeOf(t *testing.T) {
 	s.check(t, "error", "end of ccm.yaml", "error", "end of kcm.yaml")
 	text := s.errs[1].Error()
 	want := filepath.Join(folder, "ccm.yaml") + " cannot be read, and may describe the same cluster"
-	assert.True(t, strings.Contains(text, "kcm.yaml") && strings.Contains(text, want) && exitcode.Of(s.errs[1]) == exitcode.Input, text)
+	assert.True(t, strings.Contains(text, "kcm.yaml") && strings.Contains(text, want) && transform.ExitCodeOf(s.errs[1]) == transform.ExitInput, text)
 }
 
 func TestWhereThereIsNoClusterItIsReportedWhy(t *testing.T) {
@@ -171,13 +170,13 @@ func TestWhereThereIsNoClusterItIsReportedWhy(t *testing.T) {
 		code       int
 		want       string
 	}{
-		{"empty.yaml", "", exitcode.Refused, "the file is empty; name a file that holds "},
-		{"other.yaml", "kind: Secret\n", exitcode.Refused, "other.yaml: no cluster in it; name a file that holds "},
-		{"part.yaml", "machineGlobalConfig: {}\n", exitcode.Refused, "a fragment of a cluster"},
-		{"list.yaml", "items: [{kind: Secret}]\n", exitcode.Input, "a list of objects that is none of kubectl"},
-		{"kustomization.yaml", "resources: [a.yaml]\n", exitcode.Refused, "kustomization.yaml: a kustomization"},
-		{"binary.yaml", "\x00", exitcode.Input, "NUL byte"},
-		{"large.yaml", "kind: Secret\n---\n# " + strings.Repeat("x", source.MaxDocument) + "\n", exitcode.Input, "large.yaml:2: the document is larger than 16 MiB"},
+		{"empty.yaml", "", transform.ExitRefused, "the file is empty; name a file that holds "},
+		{"other.yaml", "kind: Secret\n", transform.ExitRefused, "other.yaml: no cluster in it; name a file that holds "},
+		{"part.yaml", "machineGlobalConfig: {}\n", transform.ExitRefused, "a fragment of a cluster"},
+		{"list.yaml", "items: [{kind: Secret}]\n", transform.ExitInput, "a list of objects that is none of kubectl"},
+		{"kustomization.yaml", "resources: [a.yaml]\n", transform.ExitRefused, "kustomization.yaml: a kustomization"},
+		{"binary.yaml", "\x00", transform.ExitInput, "NUL byte"},
+		{"large.yaml", "kind: Secret\n---\n# " + strings.Repeat("x", source.MaxDocument) + "\n", transform.ExitInput, "large.yaml:2: the document is larger than 16 MiB"},
 	} {
 		folder := folderOf(t, map[string]string{c.name: c.text})
 		s := find(t, finder(), "", filepath.Join(folder, c.name))
@@ -191,7 +190,7 @@ func TestAFolderWithoutAClusterIsAnErrorThatConcernsNoFile(t *testing.T) {
 		folder := folderOf(t, map[string]string{name: "resources: []\n", "binary.yaml": "\x00"})
 		s := find(t, finder(), "", folder)
 		s.check(t, "error", "end of .")
-		s.checkErr(t, exitcode.Refused, want)
+		s.checkErr(t, transform.ExitRefused, want)
 	}
 }
 
@@ -199,7 +198,7 @@ func TestAPathThatIsNotThereKeepsNoOtherFromBeingRead(t *testing.T) {
 	folder := folderOf(t, map[string]string{"a.yaml": provisioned("orchard")})
 	s := find(t, finder(), "", filepath.Join(folder, "gone.yaml"), folder)
 	s.check(t, "error", "end of .", "orchard", "end of a.yaml")
-	s.checkErr(t, exitcode.Input, "gone.yaml: no such file or folder")
+	s.checkErr(t, transform.ExitInput, "gone.yaml: no such file or folder")
 }
 
 func TestAForcedFormatTakesEveryDocument(t *testing.T) {

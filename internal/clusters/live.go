@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
@@ -47,7 +46,7 @@ func (f Finder) Rancher(ctx context.Context, server *rancher.Server, version str
 	case err != nil && !errors.As(err, &part):
 		return []Result{Failed(err)}
 	case len(objects) == 0 && part == nil:
-		return []Result{Failed(exitcode.New(exitcode.Refused, rancher.ErrNone.Error()))}
+		return []Result{Failed(transform.NewError(transform.ExitRefused, rancher.ErrNone.Error()))}
 	}
 	for _, object := range objects {
 		from := source.FromReader(object.Title(), nil)

@@ -20,7 +20,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -56,9 +55,9 @@ func TestTheClustersOfARancherComeOneAfterTheOther(t *testing.T) {
 
 func TestAClusterThatARancherDoesNotHaveIsAnError(t *testing.T) {
 	managed(t, func(t *testing.T, _ *ranchertest.Server, s *rancher.Server) {
-		for query, code := range map[rancher.Query]int{{Name: "wharf"}: exitcode.Input, {Selector: "env=none"}: exitcode.Refused} {
+		for query, code := range map[rancher.Query]int{{Name: "wharf"}: transform.ExitInput, {Selector: "env=none"}: transform.ExitRefused} {
 			errs := lists.Map(finder().Rancher(t.Context(), s, "", query), func(r Result) error { return r.Err })
-			assert.Truef(t, len(errs) == 1 && exitcode.Of(errs[0]) == code && strings.Contains(errs[0].Error(), rancher.ErrNone.Error()), "%+v: %v", query, errs)
+			assert.Truef(t, len(errs) == 1 && transform.ExitCodeOf(errs[0]) == code && strings.Contains(errs[0].Error(), rancher.ErrNone.Error()), "%+v: %v", query, errs)
 		}
 	}, "orchard")
 }
@@ -69,7 +68,7 @@ func TestAnObjectOfAnotherFormatIsRefused(t *testing.T) {
 		f.Formats = f.Formats[1:]
 		for _, r := range f.Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "orchard"}) {
 			err := r.Err
-			assert.True(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(err.Error(), "fleet-default/orchard:"), err)
+			assert.True(t, transform.ExitCodeOf(err) == transform.ExitRefused && strings.Contains(err.Error(), "fleet-default/orchard:"), err)
 		}
 	}, "orchard")
 }
@@ -99,7 +98,7 @@ func TestTheRightsThatAVerbNeedsAreRequested(t *testing.T) {
 		assert.NilError(t, l.Review(t.Context(), "apply", transform.Target{}))
 		r.Do(func() { r.Denied = map[string]bool{"patch clusters": true} })
 		err := l.Review(t.Context(), "apply", transform.Target{})
-		assert.True(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(err.Error(), "fleet-default/orchard: "), err)
+		assert.True(t, transform.ExitCodeOf(err) == transform.ExitRefused && strings.Contains(err.Error(), "fleet-default/orchard: "), err)
 		accepted := transform.Target{Accept: []string{rollout.NotSettled}}
 		r.Do(func() { r.Denied = map[string]bool{"list machines": true, "list secrets": true, "get secrets": true} })
 		assert.NilError(t, l.Review(t.Context(), "apply", accepted)) // what is not looked at needs no right

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -38,7 +37,7 @@ func (f Finder) none(sources []source.Source) error {
 			return err
 		}
 	}
-	return exitcode.New(exitcode.Refused, "no cluster was found; name a file that holds "+f.Expected())
+	return transform.NewError(transform.ExitRefused, "no cluster was found; name a file that holds "+f.Expected())
 }
 
 // kustomization refuses a kustomization, which makes clusters of other files.
@@ -65,5 +64,5 @@ func (f Finder) nothing(in *file, first error, form forms.Found) error {
 }
 
 func refused(format string, args ...any) error {
-	return exitcode.New(exitcode.Refused, fmt.Sprintf(format, args...))
+	return transform.NewError(transform.ExitRefused, fmt.Sprintf(format, args...))
 }

@@ -16,15 +16,15 @@ import (
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/redact"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // assess sets the conditions.
 func (w *work) assess(n v1alpha1.Counts) {
-	out := waves.Outcome{}
+	out := transition.Outcome{}
 	if len(w.members) > 0 {
-		out = waves.Result(w.waves, waves.States(migrate.Progress(w.members)), limitsOf(w.lm.Spec))
+		out = transition.Result(w.waves, transition.States(migrate.Progress(w.members)), limitsOf(w.lm.Spec))
 	}
 	sum := fmt.Sprintf("%d of %d clusters are done, %d failed, %d are skipped", n.Done, n.Total, n.Failed, n.Skipped)
 	w.condition(v1alpha1.Complete, out.Complete, either(out.Complete, complete, progressing), sum)
@@ -40,7 +40,7 @@ func (w *work) assess(n v1alpha1.Counts) {
 }
 
 // assessWaiting sets the condition that shows why nothing starts.
-func (w *work) assessWaiting(out waves.Outcome) {
+func (w *work) assessWaiting(out transition.Outcome) {
 	wait := w.turn.Wait
 	switch {
 	case w.problem != nil:
@@ -59,16 +59,16 @@ func (w *work) assessWaiting(out waves.Outcome) {
 }
 
 // explained is what a start waits for.
-func explained(w waves.Wait) string {
+func explained(w transition.Wait) string {
 	until := w.Until.UTC().Format(time.RFC3339)
 	switch w.Reason {
-	case waves.Paused:
+	case transition.Paused:
 		return "spec.pause is true"
-	case waves.WindowClosed:
+	case transition.WindowClosed:
 		return "the window opens at " + until
-	case waves.Soaking:
+	case transition.Soaking:
 		return "the wave " + w.Wave + " starts at " + until
-	case waves.ApprovalRequired:
+	case transition.ApprovalRequired:
 		what := "the wave " + w.Wave
 		if w.Stage != "" {
 			what = "the stage " + w.Stage + " of " + what
@@ -86,7 +86,7 @@ func (w *work) skipped(condition, text string) {
 		return
 	}
 	names := lists.Map(found, func(m migrate.Member) string { return m.Cluster })
-	w.condition(condition, true, waves.Reason(condition), text+strings.Join(names, ", "))
+	w.condition(condition, true, transition.Reason(condition), text+strings.Join(names, ", "))
 }
 
 // mostOfCondition is what is kept of a condition's message, which can have 32768 characters.
@@ -105,7 +105,7 @@ func shortened(text string, most int) string {
 	}
 }
 
-func (w *work) condition(kind string, holds bool, reason waves.Reason, message string) {
+func (w *work) condition(kind string, holds bool, reason transition.Reason, message string) {
 	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: string(cmp.Or(reason, none)), Message: shortened(message, mostOfCondition), ObservedGeneration: w.lm.Generation}
 	if holds {
 		c.Status = metav1.ConditionTrue
@@ -113,7 +113,7 @@ func (w *work) condition(kind string, holds bool, reason waves.Reason, message s
 	meta.SetStatusCondition(&w.conditions, c)
 }
 
-func either(is bool, yes, no waves.Reason) waves.Reason {
+func either(is bool, yes, no transition.Reason) transition.Reason {
 	if is {
 		return yes
 	}

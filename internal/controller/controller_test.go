@@ -23,8 +23,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 func newWorld(t *testing.T, spec string, clusters ...string) *world {
@@ -76,7 +76,7 @@ func TestWavesWaitForTheirApprovals(t *testing.T) {
 		w.approvals = []v1alpha1.LeaderMigrationApproval{{Spec: v1alpha1.LeaderMigrationApprovalSpec{Migration: name, Wave: "canary"}}} // older than the migration
 		w.run()
 		for _, wave := range []string{"canary", "half", "others"} {
-			w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+			w.await(v1alpha1.Waiting, string(transition.ApprovalRequired))
 			assert.Contains(t, w.message(v1alpha1.Waiting), wave)
 			time.Sleep(time.Hour)
 			w.approve(wave, "")
@@ -90,7 +90,7 @@ func TestWavesWaitForTheirApprovals(t *testing.T) {
 func TestAStageWaitsForItsApprovalInEveryCluster(t *testing.T) {
 	on(t, `{"selector":{},"maxUnavailable":2,"approval":"stage"}`, []string{"alder", "birch"}, func(t *testing.T, w *world) {
 		w.run()
-		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		w.await(v1alpha1.Waiting, string(transition.ApprovalRequired))
 		w.unchanged("before an approval")
 		w.approve("rest", stages.GrantMigrationLease)
 		for _, stage := range []string{stages.EnableLeaderMigration, stages.InstallCCM} {
@@ -120,7 +120,7 @@ func TestAnApprovalAcceptsARuleForTheClustersOfItsWave(t *testing.T) {
 		w.run()
 		time.Sleep(time.Hour)
 		for _, c := range w.object().Status.Clusters {
-			assert.True(t, c.State == string(waves.Failed) && strings.Contains(c.Message, "switch-to-external is blocked") && strings.Contains(c.Message, "node-rename"), c)
+			assert.True(t, c.State == string(transition.Failed) && strings.Contains(c.Message, "switch-to-external is blocked") && strings.Contains(c.Message, "node-rename"), c)
 		}
 		w.unchanged()
 		retry("1", "alder=failed birch=failed")
@@ -138,9 +138,9 @@ func TestAPauseStopsBeforeTheNextStage(t *testing.T) {
 		pause := sync.OnceFunc(func() { w.edit(func(spec map[string]any) { spec["pause"] = true }) })
 		w.onWrite(stages.EnableLeaderMigration, pause)
 		w.run()
-		w.await(v1alpha1.Waiting, string(waves.Paused))
+		w.await(v1alpha1.Waiting, string(transition.Paused))
 		c := w.object().Status.Clusters[0]
-		assert.True(t, c.State == string(waves.Gated) && c.Stage == stages.InstallCCM && w.Rancher.Object(w.Worlds["alder"].Lock) == "", c)
+		assert.True(t, c.State == string(transition.Gated) && c.Stage == stages.InstallCCM && w.Rancher.Object(w.Worlds["alder"].Lock) == "", c)
 		w.edit(func(spec map[string]any) { spec["pause"] = false })
 		w.await(v1alpha1.Complete, "")
 		w.Migrated(t, "alder")
@@ -156,7 +156,7 @@ func TestNothingStartsOutsideOfTheWindow(t *testing.T) {
 			}
 		}
 		w.run()
-		w.await(v1alpha1.Waiting, string(waves.WindowClosed))
+		w.await(v1alpha1.Waiting, string(transition.WindowClosed))
 		time.Sleep(10 * time.Hour)
 		w.await(v1alpha1.Complete, "")
 		assert.Equal(t, began.UTC().Format(time.TimeOnly), "09:00:00", began)
@@ -168,7 +168,7 @@ func TestFailuresStopTheWavesAndAreRolledBackIfAskedTo(t *testing.T) {
 		before := w.Worlds["alder"].Spec(t)
 		w.onShow = func(m migrate.Member, e migrate.Event) {
 			if m.Cluster == "fleet-default/alder" {
-				w.Worlds["alder"].Stick(m.State == waves.Running && m.Stage == stages.InstallCCM)
+				w.Worlds["alder"].Stick(m.State == transition.Running && m.Stage == stages.InstallCCM)
 			}
 		}
 		w.run()
@@ -230,7 +230,7 @@ func TestMissingPermissionsFailAClusterOnlyIfTheyStayMissing(t *testing.T) {
 				w.run()
 				time.Sleep(20 * time.Second)
 				c := w.object().Status.Clusters[0]
-				assert.True(t, c.State == string(waves.Running) && strings.Contains(c.Message, "missing permissions: patch clusters"), c)
+				assert.True(t, c.State == string(transition.Running) && strings.Contains(c.Message, "missing permissions: patch clusters"), c)
 				time.Sleep(missing - 20*time.Second)
 				w.deny(false)
 				for w.object().Status.Counts.Running > 0 {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/transform/waves"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // Metrics are what Prometheus reads of this process. Counters start with it; what clusters
@@ -62,7 +62,7 @@ func (m *Metrics) Observe(migration string, of migrate.Member, e migrate.Event) 
 	case e.Type == migrate.Watched:
 		m.gaps.WithLabelValues(e.Stage).Observe(e.Owners.None)
 		m.two.WithLabelValues(of.Cluster).Add(e.Owners.Two)
-	case e.Type == "" && of.State == waves.Failed:
+	case e.Type == "" && of.State == transition.Failed:
 		m.failures.WithLabelValues(migration).Inc()
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 func TestAPolicyPermitsWhatItNames(t *testing.T) {
@@ -94,7 +94,7 @@ func TestAClusterInANamespaceThatIsNotPermittedFails(t *testing.T) {
 		w.run()
 		w.await(v1alpha1.Failed, "TooManyFailures")
 		c := w.object().Status.Clusters[0]
-		assert.True(t, c.State == string(waves.Failed) && strings.Contains(c.Message, "does not permit fleet-default") && w.Worlds["alder"].Patches() == 0, c)
+		assert.True(t, c.State == string(transition.Failed) && strings.Contains(c.Message, "does not permit fleet-default") && w.Worlds["alder"].Patches() == 0, c)
 	})
 }
 
@@ -116,7 +116,7 @@ func TestThePolicyRequiresApprovals(t *testing.T) {
 	on(t, `{"selector":{},"approval":"none"}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.permits("approval: wave\n")
 		w.run()
-		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		w.await(v1alpha1.Waiting, string(transition.ApprovalRequired))
 		time.Sleep(time.Hour)
 		w.unchanged("without an approval")
 		w.approve("rest", "")
@@ -129,7 +129,7 @@ func TestThePolicyRequiresApprovals(t *testing.T) {
 func TestAnApprovalIsNotWeakenedByWhoCreatesTheLeaderMigration(t *testing.T) {
 	on(t, `{"selector":{},"approval":"stage"}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.run()
-		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		w.await(v1alpha1.Waiting, string(transition.ApprovalRequired))
 		w.edit(func(spec map[string]any) { spec["approval"] = "none" })
 		time.Sleep(time.Hour)
 		w.end()
@@ -147,7 +147,7 @@ func TestAnApprovalOfTheSecondInWhichTheLeaderMigrationWasCreatedIsOfAnEarlierOn
 	on(t, `{"selector":{},"approval":"wave"}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.approvals = []v1alpha1.LeaderMigrationApproval{{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(time.Now().Truncate(time.Second))}, Spec: v1alpha1.LeaderMigrationApprovalSpec{Migration: name, Wave: "rest"}}}
 		w.run()
-		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		w.await(v1alpha1.Waiting, string(transition.ApprovalRequired))
 		time.Sleep(time.Hour)
 		w.unchanged()
 	})
@@ -166,7 +166,7 @@ func TestWhatCannotBeChangedIsNotOnAnyAPIServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			on(t, `{"selector":{},"approval":"wave","pause":true}`, []string{"alder"}, func(t *testing.T, w *world) {
 				w.run()
-				w.await(v1alpha1.Waiting, string(waves.Paused))
+				w.await(v1alpha1.Waiting, string(transition.Paused))
 				w.approve("rest", "")
 				var before map[string]any
 				w.edit(func(spec map[string]any) {

@@ -16,8 +16,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/redact"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // publishTime lies between two writes of a status, and a fraction of it for each cluster: the
@@ -84,9 +84,9 @@ func (w *work) writeStatus(ctx context.Context, lm *v1alpha1.LeaderMigration, s 
 }
 
 // reasons are what Events call the states that clusters come to.
-var reasons = map[waves.State]string{
-	waves.Waiting: "ClusterRetried", waves.Running: "ClusterStarted", waves.Skipped: "ClusterSkipped", waves.Gated: "ClusterHeld",
-	waves.Done: "ClusterDone", waves.Failed: "ClusterFailed", waves.Reverting: "ClusterReverting",
+var reasons = map[transition.State]string{
+	transition.Waiting: "ClusterRetried", transition.Running: "ClusterStarted", transition.Skipped: "ClusterSkipped", transition.Gated: "ClusterHeld",
+	transition.Done: "ClusterDone", transition.Failed: "ClusterFailed", transition.Reverting: "ClusterReverting",
 }
 
 // eventOf is the Event of a cluster that has come to another state.
@@ -95,14 +95,14 @@ func eventOf(m migrate.Member) corev1.Event {
 		Reason: reasons[m.State], Message: "cluster " + m.Cluster + " of the wave " + m.Wave, Type: corev1.EventTypeNormal,
 		ReportingController: "rke-lm.io/controller", FirstTimestamp: metav1.Now(),
 	}
-	if m.State == waves.Failed || m.State == waves.Reverting {
+	if m.State == transition.Failed || m.State == transition.Reverting {
 		e.Type = corev1.EventTypeWarning
 	}
 	if m.RolledBack {
 		e.Reason = "ClusterRolledBack"
 	}
 	switch {
-	case m.State == waves.Gated:
+	case m.State == transition.Gated:
 		e.Message += ": " + m.Waiting
 	case m.Err != nil:
 		e.Message += ": " + m.Err.Error()

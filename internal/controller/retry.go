@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/waves"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // retry is a wish to migrate again the clusters that failed or are skipped, and how they are now.
@@ -35,7 +35,7 @@ func (w *work) reconsider(ctx context.Context, runs Runs) {
 	w.mu.Lock()
 	r := &retry{wish: wishOf(w.lm)}
 	wished := r.wish != "" && r.wish != w.retried && (w.retry == nil || w.retry.wish != r.wish)
-	r.members = lists.Where(w.members, func(m migrate.Member) bool { return m.State == waves.Failed || m.State == waves.Skipped })
+	r.members = lists.Where(w.members, func(m migrate.Member) bool { return m.State == transition.Failed || m.State == transition.Skipped })
 	w.mu.Unlock()
 	if !wished {
 		return
@@ -54,7 +54,7 @@ func (w *work) reconsider(ctx context.Context, runs Runs) {
 
 // reconsidered is a cluster that begins again, if it can be migrated now. What was measured of it stays.
 func (w *work) reconsidered(ctx context.Context, runs Runs, was migrate.Member) migrate.Member {
-	m := migrate.Member{Cluster: was.Cluster, Wave: was.Wave, Switch: was.Switch, Watched: was.Watched, State: waves.Failed}
+	m := migrate.Member{Cluster: was.Cluster, Wave: was.Wave, Switch: was.Switch, Watched: was.Watched, State: transition.Failed}
 	found, err := runs.Find(ctx, rancher.Query{Name: was.Cluster})
 	if m.Err = err; err == nil {
 		m.State, m.Err = w.classified(ctx, found[0], runs)
@@ -95,17 +95,17 @@ func (w *work) again() []migrate.Member {
 
 // problem is why nothing can be decided.
 type problem struct {
-	reason waves.Reason
+	reason transition.Reason
 	err    error
 }
 
 // fails reports whether the LeaderMigration has failed, and passes whether the problem can pass while it stays as it is.
 func (p *problem) fails() bool {
-	return p != nil && slices.Contains([]waves.Reason{invalidSpec, notPermitted, tooMany}, p.reason)
+	return p != nil && slices.Contains([]transition.Reason{invalidSpec, notPermitted, tooMany}, p.reason)
 }
 
 func (p *problem) passes() bool {
-	return p != nil && slices.Contains([]waves.Reason{notPermitted, notReady, fault}, p.reason)
+	return p != nil && slices.Contains([]transition.Reason{notPermitted, notReady, fault}, p.reason)
 }
 
 // problemOf is why a LeaderMigration is refused; nil without an error.
@@ -122,14 +122,14 @@ func problemOf(err error) *problem {
 
 // The reasons of problems.
 const (
-	invalidSpec   waves.Reason = "InvalidSpec"
-	notPermitted  waves.Reason = "NotPermitted"
-	tooMany       waves.Reason = "TooManyClusters"
-	noClusters    waves.Reason = "NoClusters"
-	notReady      waves.Reason = "RancherNotReady"
-	fault         waves.Reason = "InternalError"
-	progressing   waves.Reason = "Progressing"
-	complete      waves.Reason = "Complete"
-	tooManyFailed waves.Reason = "TooManyFailures"
-	none          waves.Reason = "None"
+	invalidSpec   transition.Reason = "InvalidSpec"
+	notPermitted  transition.Reason = "NotPermitted"
+	tooMany       transition.Reason = "TooManyClusters"
+	noClusters    transition.Reason = "NoClusters"
+	notReady      transition.Reason = "RancherNotReady"
+	fault         transition.Reason = "InternalError"
+	progressing   transition.Reason = "Progressing"
+	complete      transition.Reason = "Complete"
+	tooManyFailed transition.Reason = "TooManyFailures"
+	none          transition.Reason = "None"
 )

@@ -14,8 +14,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // wish sets the annotation that asks for another attempt, as kubectl annotate does.
@@ -122,7 +122,7 @@ func TestAnotherProcessFulfillsAWish(t *testing.T) {
 		assert.Truef(t, starts >= 5 && got == "alder=done birch=done cedar=done" && w.object().Status.ObservedRetry == "1", "%d starts with the seed %d: %s", starts, seed, got)
 		w.Migrated(t, "alder", "birch", "cedar")
 		for _, c := range w.object().Status.Clusters {
-			assert.True(t, c.State == string(waves.Done) && c.TwoOwnersSeconds == 0 && !c.RolledBack && c.Message == "", c)
+			assert.True(t, c.State == string(transition.Done) && c.TwoOwnersSeconds == 0 && !c.RolledBack && c.Message == "", c)
 		}
 	})
 }

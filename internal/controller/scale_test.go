@@ -19,7 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/transform/waves"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // load is what a number of clusters costs.
@@ -62,7 +62,7 @@ func measured(t *testing.T, clusters int) (l load) {
 			}
 		}
 		w.run()
-		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		w.await(v1alpha1.Waiting, string(transition.ApprovalRequired))
 		l.planned = used() - cpu
 		time.Sleep(time.Minute)
 		l.take(w)
@@ -74,7 +74,7 @@ func measured(t *testing.T, clusters int) (l load) {
 		w.approve(w.object().Status.Waves[0].Name, "")
 		for n := 1; n <= clusters; n++ {
 			m := <-done
-			assert.Must(t, m.State == waves.Done, m)
+			assert.Must(t, m.State == transition.Done, m)
 			l.take(w)
 			if n%max(clusters/samples, 1) == 0 {
 				l.heap = max(l.heap, heap()-min(heap(), before))

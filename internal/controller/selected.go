@@ -23,7 +23,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // skipped is why a cluster is skipped, with the condition that lists such clusters.
@@ -37,7 +36,7 @@ const noHelm = "the chart of an RKE1 cluster is installed with helm, and helm is
 func skippedFor(m migrate.Member) string {
 	why := (*skipped)(nil)
 	switch {
-	case m.State != waves.Skipped:
+	case m.State != transition.Skipped:
 	case errors.As(m.Err, &why):
 		return why.condition
 	case migrate.NeedsValues(m.Err):
@@ -73,14 +72,14 @@ func (w *work) selected(ctx context.Context, runs Runs) *problem {
 	if len(names) == 0 {
 		return &problem{noClusters, errors.New("no cluster has the labels of spec.selector")}
 	}
-	list := waves.Assign(rules, names)
+	list := transition.Assign(rules, names)
 	if err := tooLarge(w.current(), list); err != nil {
 		return &problem{tooMany, err}
 	}
 	var members []migrate.Member
 	for _, wave := range list {
 		for _, name := range wave.Clusters {
-			m := migrate.Member{Cluster: name, Wave: wave.Name, State: waves.Waiting}
+			m := migrate.Member{Cluster: name, Wave: wave.Name, State: transition.Waiting}
 			m.State, m.Err = w.classified(ctx, of[name], runs)
 			if m.State.Ended() {
 				m.Since = time.Now().UTC()
@@ -93,7 +92,7 @@ func (w *work) selected(ctx context.Context, runs Runs) *problem {
 }
 
 // classified is the state in which a cluster begins, and why it is not migrated.
-func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (waves.State, error) {
+func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (transition.State, error) {
 	w.alive(true)
 	var found error
 	var p *plan.Plan
@@ -108,17 +107,17 @@ func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (wav
 	})
 	switch {
 	case err != nil:
-		return waves.Failed, err
+		return transition.Failed, err
 	case found != nil:
-		return waves.Skipped, found
+		return transition.Skipped, found
 	}
 	if !slices.Contains(transition.Needs(p), action.NeedsHelm) || slices.Contains(p.Target.ManualDone, stages.InstallCCM) {
-		return waves.Waiting, nil
+		return transition.Waiting, nil
 	}
 	if _, err := exec.LookPath("helm"); err != nil {
-		return waves.Skipped, &skipped{v1alpha1.NeedsHelm, noHelm}
+		return transition.Skipped, &skipped{v1alpha1.NeedsHelm, noHelm}
 	}
-	return waves.Waiting, nil
+	return transition.Waiting, nil
 }
 
 // managers says that another program manages a cluster; nil if none does.

@@ -16,8 +16,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // etcdLimit is the default of --max-request-bytes.
@@ -27,11 +27,11 @@ const etcdLimit = 1536 * 1024
 func worst(n int, message string) *work {
 	w := newWork(&Manager{}, &v1alpha1.LeaderMigration{}, nil, func() {})
 	long := strings.Repeat("x", 63)
-	list := waves.Wave{Name: long}
+	list := transition.Wave{Name: long}
 	for i := range n {
 		gap := 123456.7
 		m := migrate.Member{
-			Cluster: fmt.Sprintf("%s/%s%04d", long, long[4:], i), Wave: long, State: waves.Failed, Stage: stages.EnableLeaderMigration, Since: time.Unix(1, 0), RolledBack: true,
+			Cluster: fmt.Sprintf("%s/%s%04d", long, long[4:], i), Wave: long, State: transition.Failed, Stage: stages.EnableLeaderMigration, Since: time.Unix(1, 0), RolledBack: true,
 			Err: errors.New(strings.Repeat(message, mostOfMessage)), Switch: &migrate.Owned{None: gap}, Watched: migrate.Owned{Two: gap},
 		}
 		for rule := range 40 {
@@ -40,7 +40,7 @@ func worst(n int, message string) *work {
 		list.Clusters, w.members = append(list.Clusters, m.Cluster), append(w.members, m)
 		w.ids[m.Cluster] = "c-m-abcdefgh"
 	}
-	w.waves = []waves.Wave{list}
+	w.waves = []transition.Wave{list}
 	return w
 }
 

@@ -20,22 +20,22 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/redact"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // year is the longest of durations: older API servers do not check the rules of the definition.
 const year = 366 * 24 * time.Hour
 
 // policyOf is how a LeaderMigration decides what is next, where something requires an approval.
-func policyOf(lm *v1alpha1.LeaderMigration, need string, approvals []v1alpha1.LeaderMigrationApproval) (waves.Policy, error) {
+func policyOf(lm *v1alpha1.LeaderMigration, need string, approvals []v1alpha1.LeaderMigrationApproval) (transition.Policy, error) {
 	spec := lm.Spec
-	p := waves.Policy{
+	p := transition.Policy{
 		Limits: limitsOf(spec), Pause: spec.Pause, Stages: need == v1alpha1.ApprovalStage, Starts: need == v1alpha1.ApprovalWave,
-		Waves: map[string]waves.Pace{},
+		Waves: map[string]transition.Pace{},
 	}
 	for _, w := range spec.Waves {
-		pace := waves.Pace{Manual: w.After == v1alpha1.AfterManual}
+		pace := transition.Pace{Manual: w.After == v1alpha1.AfterManual}
 		if w.Soak != nil {
 			pace.Soak = w.Soak.Duration
 		}
@@ -47,8 +47,8 @@ func policyOf(lm *v1alpha1.LeaderMigration, need string, approvals []v1alpha1.Le
 	if spec.Timeout != nil && spec.Timeout.Duration > year {
 		return p, errors.New("spec.timeout: longer than a year; shorten it")
 	}
-	p.Approvals = lists.Map(approving(lm, approvals), func(a v1alpha1.LeaderMigrationApprovalSpec) waves.Approval {
-		return waves.Approval{Wave: a.Wave, Stage: a.Stage}
+	p.Approvals = lists.Map(approving(lm, approvals), func(a v1alpha1.LeaderMigrationApprovalSpec) transition.Approval {
+		return transition.Approval{Wave: a.Wave, Stage: a.Stage}
 	})
 	if spec.Window == nil {
 		return p, nil
@@ -57,7 +57,7 @@ func policyOf(lm *v1alpha1.LeaderMigration, need string, approvals []v1alpha1.Le
 	if err != nil {
 		return p, fmt.Errorf("spec.window.timeZone: %w; use a name of the IANA database, such as Europe/Berlin", err)
 	}
-	if p.Window, err = waves.NewWindow(spec.Window.Days, spec.Window.From, spec.Window.To, zone); err != nil {
+	if p.Window, err = transition.NewWindow(spec.Window.Days, spec.Window.From, spec.Window.To, zone); err != nil {
 		return p, fmt.Errorf("spec.window: %w", err)
 	}
 	return p, nil
@@ -71,15 +71,15 @@ func approving(lm *v1alpha1.LeaderMigration, approvals []v1alpha1.LeaderMigratio
 	return lists.Map(later, func(a v1alpha1.LeaderMigrationApproval) v1alpha1.LeaderMigrationApprovalSpec { return a.Spec })
 }
 
-func limitsOf(spec v1alpha1.LeaderMigrationSpec) waves.Limits {
-	return waves.Limits{Unavailable: spec.MaxUnavailable, Failures: spec.MaxFailures}
+func limitsOf(spec v1alpha1.LeaderMigrationSpec) transition.Limits {
+	return transition.Limits{Unavailable: spec.MaxUnavailable, Failures: spec.MaxFailures}
 }
 
 // rulesOf are the waves of a LeaderMigration. labelled has the labels of the clusters.
-func rulesOf(spec v1alpha1.LeaderMigrationSpec, labelled map[string]labels.Set) ([]waves.Rule, error) {
-	var list []waves.Rule
+func rulesOf(spec v1alpha1.LeaderMigrationSpec, labelled map[string]labels.Set) ([]transition.Rule, error) {
+	var list []transition.Rule
 	for _, w := range spec.Waves {
-		r := waves.Rule{Name: w.Name, Size: w.Size, Percent: w.Percent}
+		r := transition.Rule{Name: w.Name, Size: w.Size, Percent: w.Percent}
 		if w.Size > 0 && w.Percent > 0 || w.Selector != nil && w.Size+w.Percent > 0 {
 			return nil, fmt.Errorf("spec.waves: %s has more than one of selector, size and percent; remove the others", w.Name)
 		}

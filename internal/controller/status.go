@@ -15,16 +15,16 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/redact"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // resumed reads from a status how far the clusters were.
-func resumed(s v1alpha1.LeaderMigrationStatus) (list []waves.Wave, members []migrate.Member, ids map[string]string) {
+func resumed(s v1alpha1.LeaderMigrationStatus) (list []transition.Wave, members []migrate.Member, ids map[string]string) {
 	ids = map[string]string{}
-	list = lists.Map(s.Waves, func(w v1alpha1.WaveStatus) waves.Wave { return waves.Wave{Name: w.Name} })
+	list = lists.Map(s.Waves, func(w v1alpha1.WaveStatus) transition.Wave { return transition.Wave{Name: w.Name} })
 	for _, c := range s.Clusters {
-		i := slices.IndexFunc(list, func(w waves.Wave) bool { return w.Name == c.Wave })
+		i := slices.IndexFunc(list, func(w transition.Wave) bool { return w.Name == c.Wave })
 		if i < 0 {
 			continue // a status of this program has every wave
 		}
@@ -36,7 +36,7 @@ func resumed(s v1alpha1.LeaderMigrationStatus) (list []waves.Wave, members []mig
 }
 
 func memberOf(c v1alpha1.ClusterStatus) migrate.Member {
-	m := migrate.Member{Cluster: c.Name, Wave: c.Wave, State: waves.State(c.State), Stage: c.Stage, RolledBack: c.RolledBack, Watched: migrate.Owned{Two: c.TwoOwnersSeconds}}
+	m := migrate.Member{Cluster: c.Name, Wave: c.Wave, State: transition.State(c.State), Stage: c.Stage, RolledBack: c.RolledBack, Watched: migrate.Owned{Two: c.TwoOwnersSeconds}}
 	if c.Since != nil {
 		m.Since = c.Since.Time
 	}
@@ -47,7 +47,7 @@ func memberOf(c v1alpha1.ClusterStatus) migrate.Member {
 	switch {
 	case c.Reason != "":
 		m.Err = &skipped{c.Reason, c.Message}
-	case m.State == waves.Failed || m.State == waves.Reverting:
+	case m.State == transition.Failed || m.State == transition.Reverting:
 		m.Err = errors.New(c.Message)
 	default:
 		m.Waiting = c.Message
@@ -67,7 +67,7 @@ const (
 
 // tooLarge fails if the object could become larger than etcd accepts, however the runs of its clusters end: then nothing
 // would remember how far they are.
-func tooLarge(lm *v1alpha1.LeaderMigration, list []waves.Wave) error {
+func tooLarge(lm *v1alpha1.LeaderMigration, list []transition.Wave) error {
 	text, err := json.Marshal(lm)
 	if err != nil {
 		return err
@@ -114,16 +114,16 @@ func clusterOf(m migrate.Member, id string, most int) v1alpha1.ClusterStatus {
 }
 
 // count adds a cluster to counts.
-func count(n *v1alpha1.Counts, s waves.State) {
+func count(n *v1alpha1.Counts, s transition.State) {
 	n.Total++
 	switch {
 	case s.Busy():
 		n.Running++
-	case s == waves.Done:
+	case s == transition.Done:
 		n.Done++
-	case s == waves.Failed:
+	case s == transition.Failed:
 		n.Failed++
-	case s == waves.Skipped:
+	case s == transition.Skipped:
 		n.Skipped++
 	default:
 		n.Waiting++
@@ -140,7 +140,7 @@ func (w *work) status() v1alpha1.LeaderMigrationStatus {
 			count(&one.Counts, seen[c].State)
 			count(&s.Counts, seen[c].State)
 		}
-		if end := waves.Ended(wave, seen); !end.IsZero() {
+		if end := transition.Ended(wave, seen); !end.IsZero() {
 			one.Ended = new(metav1.NewTime(end))
 		}
 		if s.Wave == "" && one.Counts.Waiting+one.Counts.Running > 0 {

@@ -19,7 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	"github.com/rke-lm/rke-lm/transform/waves"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // watch starts a process that leads and watches the API server, as the command does.
@@ -79,13 +79,13 @@ func TestALeaderMigrationThatCannotBeDecodedIsAloneInItsTrouble(t *testing.T) {
 			on(t, `{"selector":{},"approval":"wave"}`, []string{"alder"}, func(t *testing.T, w *world) {
 				bad := w.other("autumn", c.spec, c.status)
 				w.watch()
-				w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+				w.await(v1alpha1.Waiting, string(transition.ApprovalRequired))
 				assert.Contains(t, w.becomes(bad, v1alpha1.Failed, "InvalidSpec"), c.want, w.Rancher.Object(bad))
 				now := w.Rancher.Object(bad)
 				assert.Truef(t, !strings.Contains(c.status, `"since"`) || strings.Contains(now, "2026-07-15 12:00"), "its status is lost: %s", now)
 				writes := w.Rancher.Count("/leadermigrations/autumn/status")
 				w.Rancher.Edit(path, func(o map[string]any) { o["spec"].(map[string]any)["pause"] = true })
-				w.await(v1alpha1.Waiting, string(waves.Paused))
+				w.await(v1alpha1.Waiting, string(transition.Paused))
 				time.Sleep(time.Hour)
 				assert.Equal(t, w.Rancher.Count("/leadermigrations/autumn/status"), writes, "writes of its status in an hour")
 				assert.NilError(t, w.manager.Live())
@@ -93,7 +93,7 @@ func TestALeaderMigrationThatCannotBeDecodedIsAloneInItsTrouble(t *testing.T) {
 				w.Rancher.Edit(bad, func(o map[string]any) {
 					o["spec"], o["status"] = map[string]any{"selector": map[string]any{}, "approval": "wave"}, map[string]any{}
 				})
-				w.becomes(bad, v1alpha1.Waiting, string(waves.ApprovalRequired))
+				w.becomes(bad, v1alpha1.Waiting, string(transition.ApprovalRequired))
 			})
 		})
 	}
@@ -102,13 +102,13 @@ func TestALeaderMigrationThatCannotBeDecodedIsAloneInItsTrouble(t *testing.T) {
 func TestALeaderMigrationThatCannotBeDecodedAnyMoreStopsBeforeItsNextStage(t *testing.T) {
 	on(t, `{"selector":{},"approval":"stage"}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.watch()
-		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		w.await(v1alpha1.Waiting, string(transition.ApprovalRequired))
 		w.Rancher.Edit(path, func(o map[string]any) { o["spec"].(map[string]any)["timeout"] = "9999999h" })
 		w.becomes(path, v1alpha1.Waiting, "InvalidSpec")
 		time.Sleep(time.Hour)
 		w.unchanged()
 		w.Rancher.Edit(path, func(o map[string]any) { delete(o["spec"].(map[string]any), "timeout") })
-		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		w.await(v1alpha1.Waiting, string(transition.ApprovalRequired))
 		assert.True(t, !w.isTrue(v1alpha1.Failed), "it is still not valid")
 	})
 }
@@ -117,7 +117,7 @@ func TestALeaderMigrationThatCannotBeDecodedAnyMoreStopsBeforeItsNextStage(t *te
 func TestAProcessThatSeesNoChangesIsNotAlive(t *testing.T) {
 	on(t, `{"selector":{},"approval":"wave"}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.watch()
-		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		w.await(v1alpha1.Waiting, string(transition.ApprovalRequired))
 		time.Sleep(time.Hour)
 		assert.NilError(t, w.manager.Live())
 		forbidden := ranchertest.Fault{Status: http.StatusForbidden, Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"reason":"Forbidden","message":"no"}`}
@@ -129,7 +129,7 @@ func TestAProcessThatSeesNoChangesIsNotAlive(t *testing.T) {
 		assert.ErrorContains(t, w.manager.Live(), "LeaderMigration cannot be read since")
 		w.Rancher.Do(func() { w.Rancher.Fault = nil })
 		w.Rancher.Edit(path, func(o map[string]any) { o["spec"].(map[string]any)["pause"] = true })
-		w.await(v1alpha1.Waiting, string(waves.Paused))
+		w.await(v1alpha1.Waiting, string(transition.Paused))
 		assert.NilError(t, w.manager.Live())
 	})
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/waves"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // work is one LeaderMigration while this process leads.
@@ -36,10 +36,10 @@ type work struct {
 	digest     string                    // of what cannot be changed of it
 	approval   string                    // the strictest that it has had
 	seen       time.Time                 // when something was decided; zero while there is nothing to decide
-	waves      []waves.Wave
+	waves      []transition.Wave
 	members    []migrate.Member
 	ids        map[string]string // of clusters, in Rancher
-	turn       waves.Turn
+	turn       transition.Turn
 	problem    *problem // that keeps it from being migrated
 	conditions []metav1.Condition
 	happened   []corev1.Event
@@ -228,7 +228,7 @@ func (w *work) prepared(ctx context.Context) (Runs, *problem) {
 }
 
 // set sets the clusters that a specification selects.
-func (w *work) set(spec v1alpha1.LeaderMigrationSpec, list []waves.Wave, members []migrate.Member, of map[string]rancher.Object) {
+func (w *work) set(spec v1alpha1.LeaderMigrationSpec, list []transition.Wave, members []migrate.Member, of map[string]rancher.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.waves, w.members, w.ids, w.digest = list, members, map[string]string{}, digestOf(spec)
@@ -281,11 +281,11 @@ func (w *work) open(ctx context.Context, runs Runs, cluster string) (o migrate.O
 }
 
 // next decides what is next, by the LeaderMigration as it is now.
-func (w *work) next(list []migrate.Member) waves.Turn {
+func (w *work) next(list []migrate.Member) transition.Turn {
 	p, err := w.policy()
-	t := waves.Turn{}
+	t := transition.Turn{}
 	if err != nil {
-		t.Wait = &waves.Wait{Reason: problemOf(err).reason}
+		t.Wait = &transition.Wait{Reason: problemOf(err).reason}
 	} else {
 		t = p.Next(w.waves, migrate.Progress(list), time.Now())
 	}
@@ -299,16 +299,16 @@ func (w *work) next(list []migrate.Member) waves.Turn {
 }
 
 // gate is what keeps a stage from beginning now.
-func (w *work) gate(wave, stage string) *waves.Wait {
+func (w *work) gate(wave, stage string) *transition.Wait {
 	p, err := w.policy()
 	if err != nil {
-		return &waves.Wait{Reason: problemOf(err).reason}
+		return &transition.Wait{Reason: problemOf(err).reason}
 	}
 	return p.Stage(wave, stage, time.Now())
 }
 
 // policy is that of the LeaderMigration and of the operator as they are now.
-func (w *work) policy() (p waves.Policy, err error) {
+func (w *work) policy() (p transition.Policy, err error) {
 	lm, need, err := w.valid()
 	var operator Policy
 	if err == nil {

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // ErrChanged means that a file is not the one that was read.
-var ErrChanged = exitcode.New(exitcode.Refused, "has changed since it was read")
+var ErrChanged = transform.NewError(transform.ExitRefused, "has changed since it was read")
 
 // Unchanged refuses, with an error that wraps [ErrChanged], a file that is not as it was seen; nil is no file. Take what is
 // seen from the open file before the first byte is read, so that a change while reading shows as well.

@@ -22,7 +22,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
@@ -59,11 +59,11 @@ func (f *Failure) Status() metav1.Status {
 }
 
 // ExitCode is that of a refusal only where the server took nothing by its rules.
-func (f *Failure) ExitCode() exitcode.Code {
+func (f *Failure) ExitCode() transform.ExitCode {
 	if f.NotTaken() {
-		return exitcode.Refused
+		return transform.ExitRefused
 	}
-	return exitcode.Failed
+	return transform.ExitFailed
 }
 
 // noSuchPath is what an API server answers for a group that it does not know.
@@ -171,7 +171,7 @@ func (d *Denied) Error() string {
 }
 
 // ExitCode is that of a refusal.
-func (d *Denied) ExitCode() exitcode.Code { return exitcode.Refused }
+func (d *Denied) ExitCode() transform.ExitCode { return transform.ExitRefused }
 
 // Lacks reports whether the user lacks a permission; else the credentials were not accepted, or it is another error.
 func Lacks(err error) bool {
@@ -218,7 +218,7 @@ func networkError(err error) (server, what string) {
 }
 
 // ExitCode is that of a cluster that could not be looked at.
-func (u *Unreached) ExitCode() exitcode.Code { return exitcode.Failed }
+func (u *Unreached) ExitCode() transform.ExitCode { return transform.ExitFailed }
 
 func (u *Unreached) Unwrap() error { return u.Err }
 

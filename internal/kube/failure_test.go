@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // Rancher answers 403 and nothing else; an API server always gives a reason.
@@ -69,15 +69,15 @@ func TestWhatTheNetworkSaysIsReportedWithTheAddress(t *testing.T) {
 func TestARefusalHasItsOwnExitCode(t *testing.T) {
 	for _, c := range []struct {
 		err  error
-		want exitcode.Code
+		want transform.ExitCode
 	}{
-		{&Failure{Code: http.StatusForbidden, by: byAdmission}, exitcode.Refused},
-		{&Failure{Code: http.StatusInternalServerError}, exitcode.Failed},
-		{&Failure{Code: http.StatusFound}, exitcode.Failed}, // a login page
-		{&Denied{}, exitcode.Refused},
-		{&Unreached{Err: errors.New("EOF")}, exitcode.Failed},
+		{&Failure{Code: http.StatusForbidden, by: byAdmission}, transform.ExitRefused},
+		{&Failure{Code: http.StatusInternalServerError}, transform.ExitFailed},
+		{&Failure{Code: http.StatusFound}, transform.ExitFailed}, // a login page
+		{&Denied{}, transform.ExitRefused},
+		{&Unreached{Err: errors.New("EOF")}, transform.ExitFailed},
 	} {
-		assert.Equal(t, exitcode.Of(c.err), int(c.want), c.err)
+		assert.Equal(t, transform.ExitCodeOf(c.err), int(c.want), c.err)
 	}
 }
 

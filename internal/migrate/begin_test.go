@@ -15,7 +15,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -31,35 +30,35 @@ var refusals = map[string]struct {
 	"a rollback from 1.27": {migrated, func(_ *testing.T, w *world) {
 		w.release("v1.27.16+rke2r1")
 		w.Follow()
-	}, migrate.Backward, usual, exitcode.Refused, []string{"Kubernetes 1.27 and later have no in-tree provider to roll back to"}},
-	"a rollback past 1.26": {after(late126, restarting), asItIs, migrate.Backward, restarting, exitcode.Refused, []string{"provider IDs never change, so set-provider-ids cannot be undone either"}},
+	}, migrate.Backward, usual, transform.ExitRefused, []string{"Kubernetes 1.27 and later have no in-tree provider to roll back to"}},
+	"a rollback past 1.26": {after(late126, restarting), asItIs, migrate.Backward, restarting, transform.ExitRefused, []string{"provider IDs never change, so set-provider-ids cannot be undone either"}},
 	// Kubernetes does not go back, and no document takes a cluster there.
-	"a rollback of an upgrade": {after(late126, restarting), asItIs, migrate.Backward, targeting(transform.Target{Version: "v1.32.7+rke2r1"}), exitcode.Refused, []string{"cannot be downgraded"}},
+	"a rollback of an upgrade": {after(late126, restarting), asItIs, migrate.Backward, targeting(transform.Target{Version: "v1.32.7+rke2r1"}), transform.ExitRefused, []string{"cannot be downgraded"}},
 	"components that do not start": {rke2World, func(t *testing.T, w *world) {
 		w.Rancher.Put(t, strings.Replace(migratetest.RKE2Object, "v1.26.15+rke2r1", "v1.28.15+rke2r1", 1))
-	}, migrate.Forward, restarting, exitcode.Refused, []string{"rke-lm apply --cluster"}},
-	"without the rights": {rke2World, func(_ *testing.T, w *world) { w.Rancher.Denied["patch nodes"] = true }, migrate.Forward, usual, exitcode.Refused, []string{"patch nodes"}},
+	}, migrate.Forward, restarting, transform.ExitRefused, []string{"rke-lm apply --cluster"}},
+	"without the rights": {rke2World, func(_ *testing.T, w *world) { w.Rancher.Denied["patch nodes"] = true }, migrate.Forward, usual, transform.ExitRefused, []string{"patch nodes"}},
 	"a cluster that is changing": {rke2World, func(_ *testing.T, w *world) {
 		w.Stick(true)
 		w.release("v1.26.14+rke2r1")
-	}, migrate.Forward, usual, exitcode.Refused, []string{"cluster-not-settled"}},
-	"without a control plane": {rke2World, func(_ *testing.T, w *world) { w.ready(1, corev1.ConditionUnknown) }, migrate.Forward, usual, exitcode.Found, []string{"is NotReady: its kubelet stopped reporting its status"}},
+	}, migrate.Forward, usual, transform.ExitRefused, []string{"cluster-not-settled"}},
+	"without a control plane": {rke2World, func(_ *testing.T, w *world) { w.ready(1, corev1.ConditionUnknown) }, migrate.Forward, usual, transform.ExitFound, []string{"is NotReady: its kubelet stopped reporting its status"}},
 	// One minor later the image would be two minors older than kube-apiserver.
 	"an image that is older than the cluster": {after(rke1World, canonical), func(_ *testing.T, w *world) {
 		w.release("v1.27.16-rancher1-1")
 		w.Follow()
-	}, migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target.Version = "v1.28.15-rancher1-1" }, exitcode.Found, []string{"has the image v1.26.6 on Kubernetes v1.27.16-rancher1-1"}},
+	}, migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target.Version = "v1.28.15-rancher1-1" }, transform.ExitFound, []string{"has the image v1.26.6 on Kubernetes v1.27.16-rancher1-1"}},
 	"a rollback that would replace values of the release": {after(rke1World, canonical), func(t *testing.T, w *world) {
 		w.PutRelease(t, w.Values(t)+"podAnnotations: {team: platform}\n")
-	}, migrate.Backward, canonical, exitcode.Refused, []string{": podAnnotations.team (release-values-replaced)"}},
+	}, migrate.Backward, canonical, transform.ExitRefused, []string{": podAnnotations.team (release-values-replaced)"}},
 	// It fails for another reason than that there is no release.
 	"values that cannot be read": {rke1World, func(t *testing.T, w *world) {
 		w.PutHelm(t, "#!/bin/sh\necho 'Error: the server is currently unable to handle the request, password=hunter2' >&2\nexit 1\n")
-	}, migrate.Forward, usual, exitcode.Failed, []string{"cannot be read", "", "hunter2"}},
+	}, migrate.Forward, usual, transform.ExitFailed, []string{"cannot be read", "", "hunter2"}},
 	// Rancher's controller refuses such a cluster without a condition (isBackupSet).
-	"RKE1 without a backup configuration":                            {rke1World, asItIs, migrate.Forward, snapshotting, exitcode.Refused, []string{"etcd-snapshot-impossible", "run without --etcd-snapshot"}},
-	"short leases of a manager that takes part without them":         {after(rke2World, until(stages.InstallCCM)), asItIs, migrate.Forward, shorter, exitcode.Refused, []string{"has the default timings of leases"}},
-	"short leases of a manager of RKE1 that takes part without them": {after(rke1World, until(stages.InstallCCM)), asItIs, migrate.Forward, shorter, exitcode.Refused, []string{"has the default timings of leases"}},
+	"RKE1 without a backup configuration":                            {rke1World, asItIs, migrate.Forward, snapshotting, transform.ExitRefused, []string{"etcd-snapshot-impossible", "run without --etcd-snapshot"}},
+	"short leases of a manager that takes part without them":         {after(rke2World, until(stages.InstallCCM)), asItIs, migrate.Forward, shorter, transform.ExitRefused, []string{"has the default timings of leases"}},
+	"short leases of a manager of RKE1 that takes part without them": {after(rke1World, until(stages.InstallCCM)), asItIs, migrate.Forward, shorter, transform.ExitRefused, []string{"has the default timings of leases"}},
 }
 
 func asItIs(*testing.T, *world) {}
@@ -72,7 +71,7 @@ func TestARunThatIsRefusedWritesNothing(t *testing.T) {
 				w.Forget()
 				c.prepare(t, w)
 				err := w.does(t, "refused", c.work, c.with)
-				assert.Truef(t, exitcode.Of(err) == c.code && len(w.Writes()) == 0 && w.Rancher.Count("POST /k8s/clusters/local/apis/management") == 0, "exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
+				assert.Truef(t, transform.ExitCodeOf(err) == c.code && len(w.Writes()) == 0 && w.Rancher.Count("POST /k8s/clusters/local/apis/management") == 0, "exit code %d, %v, %v", transform.ExitCodeOf(err), w.Writes(), err)
 				said := true
 				for _, part := range c.says {
 					said = said && part != ""
@@ -123,7 +122,7 @@ func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.API.Do(func() { w.API.Nodes[2].Spec.ProviderID = "" })
 		err := w.does(t, "one", migrate.Forward)
-		assert.Truef(t, exitcode.Of(err) == exitcode.Found && strings.Contains(fmt.Sprint(err), "provider ID") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
+		assert.Truef(t, transform.ExitCodeOf(err) == transform.ExitFound && strings.Contains(fmt.Sprint(err), "provider ID") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
 		assert.NilError(t, w.does(t, "two", migrate.Forward, accepting("provider-id-missing"), until(stages.GrantMigrationLease)))
 	})
 }
@@ -132,7 +131,7 @@ func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		external := targeting(transform.Target{EndState: transform.EndStateExternal})
 		err := w.does(t, "one", migrate.Forward, external)
-		assert.Truef(t, exitcode.Of(err) == exitcode.Found && strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
+		assert.Truef(t, transform.ExitCodeOf(err) == transform.ExitFound && strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
 		assert.NilError(t, w.does(t, "two", migrate.Forward, external, until(stages.InstallCCM)))
 		w.Forget()
 		err = w.does(t, "three", migrate.Forward, external) // as a run of an earlier release is continued

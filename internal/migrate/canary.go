@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/check"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // canaryService proves, with a Service of its own, that the cloud controllers of a cluster
@@ -41,7 +41,7 @@ func (u *Unproven) Error() string {
 }
 
 // ExitCode is that of a check that does not pass.
-func (*Unproven) ExitCode() exitcode.Code { return exitcode.Failed }
+func (*Unproven) ExitCode() transform.ExitCode { return transform.ExitFailed }
 
 // begin deletes what a run that was killed has left, and keeps what is compared at the end.
 func (c *canaryService) begin(ctx context.Context) error {
@@ -131,7 +131,7 @@ func (c *canaryService) awaitAddress(ctx context.Context) error {
 			return condition{}, errors.New("the canary Service was deleted by another user; run the command again")
 		}
 		c.address, err = check.CanaryAddress(raw)
-		return condition{done: c.address != "", waiting: "the canary Service has no load balancer yet; to see why: " + shell.Line("kubectl -n %s describe service %s", check.CanaryName, check.CanaryName)}, err
+		return condition{done: c.address != "", waiting: "the canary Service has no load balancer yet; to see why: " + action.Command("kubectl -n %s describe service %s", check.CanaryName, check.CanaryName)}, err
 	})
 }
 

@@ -19,9 +19,9 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 const (
@@ -63,7 +63,7 @@ func TestACanaryServiceWithoutAnAddressFailsAndIsDeleted(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.Balance = false
 		err := w.does(t, "one", migrate.Forward, proving)
-		assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "not complete within 10m0s (--timeout): the canary Service has no load balancer yet"), err)
+		assert.True(t, transform.ExitCodeOf(err) == transform.ExitFailed && strings.Contains(fmt.Sprint(err), "not complete within 10m0s (--timeout): the canary Service has no load balancer yet"), err)
 		w.swept(t)
 		w.Balance = true
 		assert.NilError(t, w.does(t, "two", migrate.Forward, proving))
@@ -89,7 +89,7 @@ func TestANamespaceOfAnotherUserIsNotTouched(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.Put(canaryNamespace, `{"metadata":{"name":"rke-lm-canary"}}`)
 		err := w.does(t, "one", migrate.Forward, proving)
-		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(fmt.Sprint(err), "that rke-lm did not create") && w.canaryWrites() == "" && w.Holds(canaryNamespace), "%v %s", err, w.canaryWrites())
+		assert.Truef(t, transform.ExitCodeOf(err) == transform.ExitRefused && strings.Contains(fmt.Sprint(err), "that rke-lm did not create") && w.canaryWrites() == "" && w.Holds(canaryNamespace), "%v %s", err, w.canaryWrites())
 	})
 }
 
@@ -106,7 +106,7 @@ func TestAnErrorOfTheCloudControllersSinceTheBeginningFails(t *testing.T) {
 				w.API.Do(func() { warning.UID = "since"; w.API.Events = append(w.API.Events, warning) })
 			}
 		}))
-		assert.True(t, errors.As(err, new(*migrate.Unproven)) && exitcode.Of(err) == exitcode.Failed && strings.Contains(err.Error(), "service-controller on Service shop/web: SyncLoadBalancerFailed: no subnet"), err)
+		assert.True(t, errors.As(err, new(*migrate.Unproven)) && transform.ExitCodeOf(err) == transform.ExitFailed && strings.Contains(err.Error(), "service-controller on Service shop/web: SyncLoadBalancerFailed: no subnet"), err)
 		w.swept(t)
 	})
 }
@@ -114,7 +114,7 @@ func TestAnErrorOfTheCloudControllersSinceTheBeginningFails(t *testing.T) {
 func TestOnlyTheFirstWaveProvesItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMany(t, "alder", "birch")
-		f := m.fleet([]string{"fleet-default/birch"}, 1, waves.Limits{})
+		f := m.fleet([]string{"fleet-default/birch"}, 1, transition.Limits{})
 		f.Open = func(cluster string) (migrate.Options, error) {
 			o, err := m.open(cluster)
 			o.CanaryService, o.Until, o.Timeout = true, stages.GrantMigrationLease, time.Minute

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -46,7 +45,7 @@ func (e *endedBy) Unwrap() error { return e.error }
 
 // ExitCode is that of what ended the run. What does not come in time, and whoever
 // ends it, says none.
-func (e *End) ExitCode() exitcode.Code { return exitcode.Or(e.Err, exitcode.Failed) }
+func (e *End) ExitCode() transform.ExitCode { return transform.ExitCodeOr(e.Err, transform.ExitFailed) }
 
 // end reports how the run ended.
 func (r *run) end(err error) error {

@@ -21,7 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -31,7 +31,7 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextContinues(t *testing.T) {
 		err := w.does(t, "one", migrate.Forward, onPatch(stages.GrantMigrationLease, func() {
 			w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) { machineConfig(o)["profile"] = "cis" })
 		}))
-		assert.Must(t, strings.Contains(fmt.Sprint(err), "another user changed the object") && exitcode.Of(err) == exitcode.Refused && strings.Contains(err.Error(), "to continue: again"), err)
+		assert.Must(t, strings.Contains(fmt.Sprint(err), "another user changed the object") && transform.ExitCodeOf(err) == transform.ExitRefused && strings.Contains(err.Error(), "to continue: again"), err)
 		w.Stick(false)
 		w.Follow()
 		w.migrate(t, "two")
@@ -51,19 +51,19 @@ var faults = map[string]struct {
 	cordoned int // and the lock is kept, where no request passes
 	repair   func(w *world)
 }{
-	"a machine does not follow": {func(w *world, _ func()) bool { w.Stick(true); return true }, exitcode.Failed, []string{
+	"a machine does not follow": {func(w *world, _ func()) bool { w.Stick(true); return true }, transform.ExitFailed, []string{
 		"machine orchard-servers-0: its plan does not have the change yet: cloud-provider-name", "stopped at switch-to-external",
 		"done: grant-migration-lease, enable-leader-migration, install-ccm, cordon-control-plane\n", "the change of switch-to-external is in the cluster's object", "to continue: again", "to roll back: back",
 	}, 0, func(w *world) { w.Stick(false); w.Follow() }},
-	"it is not confirmed":   {func(*world, func()) bool { return false }, exitcode.Failed, []string{"not confirmed", "the one that holds the migration lease, and the other one waits"}, 0, func(*world) {}},
-	"it is interrupted":     {func(_ *world, interrupt func()) bool { interrupt(); return false }, exitcode.Failed, []string{"interrupted"}, 0, func(*world) {}},
-	"it panics":             {func(*world, func()) bool { panic("a bug") }, exitcode.Input, []string{"report this as a bug of rke-lm", "to continue: again"}, 0, func(*world) {}},
-	"the token expires":     {func(w *world, _ func()) bool { w.expire(true); return true }, exitcode.Refused, []string{stayCordoned}, 3, func(w *world) { w.expire(false) }},
-	"and it is interrupted": {func(w *world, interrupt func()) bool { w.expire(true); interrupt(); return false }, exitcode.Refused, []string{"stopped at switch-to-external: interrupted", stayCordoned}, 3, func(w *world) { w.expire(false) }},
+	"it is not confirmed":   {func(*world, func()) bool { return false }, transform.ExitFailed, []string{"not confirmed", "the one that holds the migration lease, and the other one waits"}, 0, func(*world) {}},
+	"it is interrupted":     {func(_ *world, interrupt func()) bool { interrupt(); return false }, transform.ExitFailed, []string{"interrupted"}, 0, func(*world) {}},
+	"it panics":             {func(*world, func()) bool { panic("a bug") }, transform.ExitInput, []string{"report this as a bug of rke-lm", "to continue: again"}, 0, func(*world) {}},
+	"the token expires":     {func(w *world, _ func()) bool { w.expire(true); return true }, transform.ExitRefused, []string{stayCordoned}, 3, func(w *world) { w.expire(false) }},
+	"and it is interrupted": {func(w *world, interrupt func()) bool { w.expire(true); interrupt(); return false }, transform.ExitRefused, []string{"stopped at switch-to-external: interrupted", stayCordoned}, 3, func(w *world) { w.expire(false) }},
 	"a node is not released": {func(w *world, _ func()) bool {
 		w.fail("/nodes/"+w.API.Nodes[0].Name, http.StatusForbidden)
 		return false
-	}, exitcode.Refused, []string{stayCordoned}, 1, func(w *world) { w.expire(false) }},
+	}, transform.ExitRefused, []string{stayCordoned}, 1, func(w *world) { w.expire(false) }},
 }
 
 func TestARunThatAFaultEndsIsContinuedByTheNext(t *testing.T) {
@@ -82,7 +82,7 @@ func TestARunThatAFaultEndsIsContinuedByTheNext(t *testing.T) {
 					return confirmed, context.Cause(ctx)
 				}
 				err := migrate.Forward(ctx, r)
-				assert.Mustf(t, exitcode.Of(err) == c.code && (c.cordoned != 3 || errors.As(err, new(*kube.Denied))), "exit code %d: %v", exitcode.Of(err), err)
+				assert.Mustf(t, transform.ExitCodeOf(err) == c.code && (c.cordoned != 3 || errors.As(err, new(*kube.Denied))), "exit code %d: %v", transform.ExitCodeOf(err), err)
 				assert.ContainsAll(t, err.Error(), c.wants)
 				audited(t, r.AuditLog)
 				assert.Equal(t, len(w.Cordoned()), c.cordoned, "cordoned")
@@ -114,7 +114,7 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 		begun := time.Now()
 		err := w.does(t, "one", migrate.Forward, func(_ *world, o *migrate.Options) { o.Timeout = time.Hour })
 		assert.Truef(t, time.Since(begun) <= 5*time.Minute, "it took %s", time.Since(begun))
-		assert.Must(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "both managers run the cloud controllers, so the run does not wait:"), err)
+		assert.Must(t, transform.ExitCodeOf(err) == transform.ExitFailed && strings.Contains(fmt.Sprint(err), "both managers run the cloud controllers, so the run does not wait:"), err)
 		assert.True(t, strings.Contains(err.Error(), "stopped at install-ccm") && len(w.Cordoned()) == 0, err)
 	})
 }

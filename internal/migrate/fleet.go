@@ -10,21 +10,21 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/waves"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // Fleet is a migration of many clusters. Each has a run of its own, the same as that of
-// one cluster, and [waves.Policy] decides which of them starts.
+// one cluster, and [transition.Policy] decides which of them starts.
 type Fleet struct {
-	Waves  []waves.Wave
-	Limits waves.Limits
+	Waves  []transition.Wave
+	Limits transition.Limits
 	// Refused are the clusters that cannot be migrated, and why. They count as failures
 	// before the first run starts.
 	Refused map[string]error
 	// Open returns the run over a cluster, just before it starts.
 	Open func(cluster string) (Options, error)
 	// Agree asks whether to start a wave; nil for yes. No run is in progress meanwhile.
-	Agree func(context.Context, waves.Wave) (bool, error)
+	Agree func(context.Context, transition.Wave) (bool, error)
 	// OnChange is called with a cluster that has changed and the event that changed it, of
 	// which only the time is set if its run starts or ends; nil for none. Calls do not overlap.
 	OnChange func(Member, Event)
@@ -45,7 +45,7 @@ type Summary struct {
 type news struct {
 	cluster string
 	event   Event
-	state   waves.State // that it has come to; "" for none
+	state   transition.State // that it has come to; "" for none
 	over    bool
 	err     error
 }
@@ -90,15 +90,15 @@ func (f *Fleet) Run(ctx context.Context) Summary {
 }
 
 // start starts the runs of a turn, if the wave may start.
-func (r *fleet) start(ctx context.Context, t waves.Turn) {
+func (r *fleet) start(ctx context.Context, t transition.Turn) {
 	if len(t.Start) == 0 || !r.mayStart(ctx, t.Wave) {
 		return
 	}
 	for _, cluster := range t.Start {
 		m := r.member(cluster)
-		m.State, m.Since, m.Waiting = waves.Running, time.Now().UTC(), ""
+		m.State, m.Since, m.Waiting = transition.Running, time.Now().UTC(), ""
 		r.notify(m, Event{Time: m.Since, Cluster: cluster})
-		go r.run(ctx, cluster, waves.Running)
+		go r.run(ctx, cluster, transition.Running)
 	}
 }
 
@@ -125,7 +125,7 @@ func (r *fleet) mayStart(ctx context.Context, wave int) bool {
 }
 
 // run migrates one cluster, or continues to roll it back.
-func (r *fleet) run(ctx context.Context, cluster string, from waves.State) {
+func (r *fleet) run(ctx context.Context, cluster string, from transition.State) {
 	var end news
 	err := transform.Guard(cluster, func() (err error) {
 		if r.Resume != nil {
@@ -169,7 +169,7 @@ func (r *fleet) receive(n news) bool {
 func (r *fleet) end(m *Member, err error) {
 	m.end(err, time.Now().UTC())
 	if r.Resume != nil && NeedsValues(err) && m.Stage == "" {
-		m.State = waves.Skipped // no stage has begun, and only the operator has what it needs
+		m.State = transition.Skipped // no stage has begun, and only the operator has what it needs
 	}
 	r.notify(m, Event{Time: m.Since, Cluster: m.Cluster})
 }

@@ -20,11 +20,9 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // many is a Rancher with several clusters, and what happens in a migration of them.
@@ -62,21 +60,21 @@ func (m *many) world(cluster string) *migratetest.World {
 }
 
 // fleet is a migration of all of them, which is recorded.
-func (m *many) fleet(canaries []string, size int, l waves.Limits) *migrate.Fleet {
+func (m *many) fleet(canaries []string, size int, l transition.Limits) *migrate.Fleet {
 	var names []string
 	for name := range m.Worlds {
 		names = append(names, "fleet-default/"+name)
 	}
 	slices.Sort(names)
-	return &migrate.Fleet{Waves: waves.Split(names, canaries, size), Limits: l, Open: m.open, OnChange: m.record}
+	return &migrate.Fleet{Waves: transition.Split(names, canaries, size), Limits: l, Open: m.open, OnChange: m.record}
 }
 
 func (m *many) record(one migrate.Member, _ migrate.Event) {
 	name := strings.TrimPrefix(one.Cluster, "fleet-default/")
-	if one.State == waves.Running && !slices.Contains(m.order, name) {
+	if one.State == transition.Running && !slices.Contains(m.order, name) {
 		m.order = append(m.order, name)
 	}
-	m.Runs(name, one.State == waves.Running)
+	m.Runs(name, one.State == transition.Running)
 }
 
 // states are those of the clusters, as name=state.
@@ -98,8 +96,8 @@ func (m *many) untouched(names ...string) {
 func TestManyClustersAreMigratedInWaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMany(t, "alder", "birch", "cedar", "elm", "fir")
-		s := m.fleet([]string{"fleet-default/cedar"}, 2, waves.Limits{Unavailable: 2}).Run(t.Context())
-		assert.Mustf(t, states(s) == "cedar=done alder=done birch=done elm=done fir=done" && s.ExitCode() == exitcode.Done && !s.Stopped && s.Err == nil, "%s %+v", states(s), s)
+		s := m.fleet([]string{"fleet-default/cedar"}, 2, transition.Limits{Unavailable: 2}).Run(t.Context())
+		assert.Mustf(t, states(s) == "cedar=done alder=done birch=done elm=done fir=done" && s.ExitCode() == transform.ExitDone && !s.Stopped && s.Err == nil, "%s %+v", states(s), s)
 		m.Migrated(t, "alder", "birch", "cedar", "elm", "fir")
 		assert.Truef(t, m.Most == 2 && m.order[0] == "cedar", "%d at once, in the order %v", m.Most, m.order)
 		audited(t, m.log)
@@ -141,10 +139,10 @@ func (m *many) stuckAt(name, stage string) func(migrate.Member, migrate.Event) {
 func TestAFailureStopsTheWaveAndTheOthersFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMany(t, "alder", "birch", "cedar", "elm")
-		f := m.fleet(nil, 3, waves.Limits{Unavailable: 2})
+		f := m.fleet(nil, 3, transition.Limits{Unavailable: 2})
 		f.OnChange = m.stuckAt("alder", stages.EnableLeaderMigration)
 		s := f.Run(t.Context())
-		assert.Mustf(t, states(s) == "alder=failed birch=done cedar=done elm=waiting" && s.Stopped && s.ExitCode() == exitcode.Failed, "%s %+v", states(s), s)
+		assert.Mustf(t, states(s) == "alder=failed birch=done cedar=done elm=waiting" && s.Stopped && s.ExitCode() == transform.ExitFailed, "%s %+v", states(s), s)
 		failed := s.Members[0]
 		assert.True(t, failed.Stage == stages.EnableLeaderMigration && failed.Outcome != nil && failed.Outcome.Continue == "again" && strings.Contains(failed.Err.Error(), "not complete within"), failed)
 		m.Migrated(t, "birch")
@@ -152,7 +150,7 @@ func TestAFailureStopsTheWaveAndTheOthersFinish(t *testing.T) {
 
 		m.Worlds["alder"].Stick(false)
 		m.Worlds["alder"].Follow()
-		again := m.fleet(nil, 3, waves.Limits{Unavailable: 2}).Run(t.Context())
+		again := m.fleet(nil, 3, transition.Limits{Unavailable: 2}).Run(t.Context())
 		assert.Equal(t, states(again), "alder=done birch=done cedar=done elm=done")
 		m.Migrated(t, "alder", "birch", "cedar", "elm")
 	})
@@ -161,18 +159,18 @@ func TestAFailureStopsTheWaveAndTheOthersFinish(t *testing.T) {
 func TestFailuresAreToleratedUpToTheirNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMany(t, "alder", "birch", "cedar")
-		f := m.fleet(nil, 1, waves.Limits{Unavailable: 3, Failures: 1})
-		f.Refused = map[string]error{"fleet-default/birch": exitcode.New(exitcode.Refused, "it is refused")}
+		f := m.fleet(nil, 1, transition.Limits{Unavailable: 3, Failures: 1})
+		f.Refused = map[string]error{"fleet-default/birch": transform.NewError(transform.ExitRefused, "it is refused")}
 		s := f.Run(t.Context())
-		assert.Truef(t, states(s) == "alder=done birch=failed cedar=done" && !s.Stopped && s.ExitCode() == exitcode.Refused && m.Most == 1, "%s %+v", states(s), s)
+		assert.Truef(t, states(s) == "alder=done birch=failed cedar=done" && !s.Stopped && s.ExitCode() == transform.ExitRefused && m.Most == 1, "%s %+v", states(s), s)
 	})
 }
 
 func TestNothingStartsIfTooManyClustersAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMany(t, "alder", "birch")
-		f := m.fleet(nil, 0, waves.Limits{Unavailable: 3})
-		f.Refused = map[string]error{"fleet-default/birch": exitcode.New(exitcode.Refused, "it is refused")}
+		f := m.fleet(nil, 0, transition.Limits{Unavailable: 3})
+		f.Refused = map[string]error{"fleet-default/birch": transform.NewError(transform.ExitRefused, "it is refused")}
 		s := f.Run(t.Context())
 		assert.Truef(t, states(s) == "alder=waiting birch=failed" && s.Stopped && len(m.order) == 0, "%s %v", states(s), m.order)
 		m.untouched("alder", "birch")
@@ -182,7 +180,7 @@ func TestNothingStartsIfTooManyClustersAreRefused(t *testing.T) {
 func TestACanaryThatFailsStopsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMany(t, "alder", "birch")
-		f := m.fleet([]string{"fleet-default/birch"}, 1, waves.Limits{Unavailable: 3, Failures: 5})
+		f := m.fleet([]string{"fleet-default/birch"}, 1, transition.Limits{Unavailable: 3, Failures: 5})
 		f.OnChange = m.stuckAt("birch", stages.SwitchToExternal)
 		s := f.Run(t.Context())
 		assert.True(t, states(s) == "birch=failed alder=waiting" && s.Stopped, states(s))
@@ -193,14 +191,14 @@ func TestACanaryThatFailsStopsEverything(t *testing.T) {
 func TestEachWaveIsConfirmedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMany(t, "alder", "birch", "cedar")
-		f := m.fleet(nil, 2, waves.Limits{Unavailable: 1})
+		f := m.fleet(nil, 2, transition.Limits{Unavailable: 1})
 		var asked []string
-		f.Agree = func(_ context.Context, w waves.Wave) (bool, error) {
+		f.Agree = func(_ context.Context, w transition.Wave) (bool, error) {
 			asked = append(asked, w.Name)
 			return w.Name == "wave-1", nil
 		}
 		s := f.Run(t.Context())
-		assert.Truef(t, states(s) == "alder=done birch=done cedar=waiting" && s.Err != nil && s.ExitCode() == exitcode.Failed, "%s %v", states(s), s.Err)
+		assert.Truef(t, states(s) == "alder=done birch=done cedar=waiting" && s.Err != nil && s.ExitCode() == transform.ExitFailed, "%s %v", states(s), s.Err)
 		assert.EqualSlices(t, asked, []string{"wave-1", "wave-2"})
 		m.untouched("cedar")
 	})
@@ -209,7 +207,7 @@ func TestEachWaveIsConfirmedOnce(t *testing.T) {
 func TestAnInterruptEndsTheRunsAndTheNextCommandContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMany(t, "alder", "birch", "cedar")
-		f := m.fleet(nil, 0, waves.Limits{Unavailable: 2})
+		f := m.fleet(nil, 0, transition.Limits{Unavailable: 2})
 		ctx, interrupt := context.WithCancel(t.Context())
 		f.OnChange = func(one migrate.Member, e migrate.Event) {
 			m.record(one, e)
@@ -218,13 +216,13 @@ func TestAnInterruptEndsTheRunsAndTheNextCommandContinues(t *testing.T) {
 			}
 		}
 		s := f.Run(ctx)
-		assert.Mustf(t, states(s) == "alder=failed birch=failed cedar=waiting" && s.ExitCode() == exitcode.Failed, "%s %+v", states(s), s)
+		assert.Mustf(t, states(s) == "alder=failed birch=failed cedar=waiting" && s.ExitCode() == transform.ExitFailed, "%s %+v", states(s), s)
 		for _, one := range s.Members[:2] {
 			end := (*migrate.End)(nil)
 			assert.True(t, errors.As(one.Err, &end) && strings.Contains(one.Err.Error(), "interrupted"), one.Err)
 		}
 		m.untouched("cedar")
-		again := m.fleet(nil, 0, waves.Limits{Unavailable: 2}).Run(t.Context())
+		again := m.fleet(nil, 0, transition.Limits{Unavailable: 2}).Run(t.Context())
 		assert.Equal(t, states(again), "alder=done birch=done cedar=done")
 		m.Migrated(t, "alder", "birch", "cedar")
 		audited(t, m.log)

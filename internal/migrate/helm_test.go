@@ -12,7 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -50,7 +50,7 @@ func TestTheRecordOfSomeoneElsesHelmStopsTheRun(t *testing.T) {
 				w.PutRecord("v2", status)
 				lock(w)
 				err := w.toChart(t, "one")
-				assert.Truef(t, exitcode.Of(err) == exitcode.Refused && w.HasRecord("v2") && !w.HelmRan(), "%s, %s: exit code %d, left: %t, helm ran: %t, %v", status, name, exitcode.Of(err), w.HasRecord("v2"), w.HelmRan(), err)
+				assert.Truef(t, transform.ExitCodeOf(err) == transform.ExitRefused && w.HasRecord("v2") && !w.HelmRan(), "%s, %s: exit code %d, left: %t, helm ran: %t, %v", status, name, transform.ExitCodeOf(err), w.HasRecord("v2"), w.HelmRan(), err)
 				assert.ContainsAll(t, fmt.Sprint(err), []string{"kube-system/aws-cloud-controller-manager is " + status + " since 2025-03-11 09:58:07 UTC", "helm -n kube-system history aws-cloud-controller-manager", "stopped at install-ccm", "to continue"})
 			}
 		}
@@ -62,7 +62,7 @@ func TestAReleaseThatSomeoneElseChangesIsNotTakenOut(t *testing.T) {
 		assert.NilError(t, w.toChart(t, "one"))
 		w.PutRecord("v2", "pending-upgrade")
 		err := w.does(t, "two", migrate.Backward, canonical)
-		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && w.HasRecord("v2"), "exit code %d, left: %t, %v", exitcode.Of(err), w.HasRecord("v2"), err)
+		assert.Truef(t, transform.ExitCodeOf(err) == transform.ExitRefused && w.HasRecord("v2"), "exit code %d, left: %t, %v", transform.ExitCodeOf(err), w.HasRecord("v2"), err)
 	})
 }
 
@@ -71,7 +71,7 @@ func TestAHelmThatLeftItsRecordIsResumed(t *testing.T) {
 		path := os.Getenv("PATH")
 		w.PutFailingHelm(t, "Error: client connection lost")
 		err := w.toChart(t, "one")
-		assert.Must(t, exitcode.Of(err) == exitcode.Failed, err)
+		assert.Must(t, transform.ExitCodeOf(err) == transform.ExitFailed, err)
 		lease := w.Rancher.Object(w.Lock)
 		assert.Truef(t, strings.Contains(lease, "aws-cloud-controller-manager.v1") && !strings.Contains(lease, "one/"), "the lock is held, or does not say which record was left: %s", lease)
 		t.Setenv("PATH", path)
@@ -85,9 +85,9 @@ func TestAHelmThatFoundAnotherOneRunningClaimsNothing(t *testing.T) {
 		path := os.Getenv("PATH")
 		w.PutFailingHelm(t, "Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress")
 		err := w.toChart(t, "one")
-		assert.Mustf(t, exitcode.Of(err) == exitcode.Failed && w.Rancher.Object(w.Lock) == "", "lock %s, %v", w.Rancher.Object(w.Lock), err)
+		assert.Mustf(t, transform.ExitCodeOf(err) == transform.ExitFailed && w.Rancher.Object(w.Lock) == "", "lock %s, %v", w.Rancher.Object(w.Lock), err)
 		t.Setenv("PATH", path)
 		err = w.toChart(t, "two")
-		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && w.HasRecord("v1"), "left: %t, %v", w.HasRecord("v1"), err)
+		assert.Truef(t, transform.ExitCodeOf(err) == transform.ExitRefused && w.HasRecord("v1"), "left: %t, %v", w.HasRecord("v1"), err)
 	})
 }

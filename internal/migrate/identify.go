@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -20,9 +20,9 @@ import (
 // must not be done. The run sees by itself that it was done.
 func nodeActionRequired(why, command string) error {
 	if command == "" {
-		return exitcode.New(exitcode.Refused, why)
+		return transform.NewError(transform.ExitRefused, why)
 	}
-	return exitcode.New(exitcode.Failed, why+"; then run this command again:\n  "+command)
+	return transform.NewError(transform.ExitFailed, why+"; then run this command again:\n  "+command)
 }
 
 // initialize has the cloud-controller-manager initialize the Nodes without a provider ID

@@ -18,7 +18,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
@@ -44,24 +43,24 @@ func TestANodeThatNeedsItsMachineStopsTheRun(t *testing.T) {
 		says   []string
 	}{
 		"a name that proves nothing": {
-			func(n *corev1.Node) { n.Status.Addresses[0].Address = "10.9.9.9" }, exitcode.Failed,
+			func(n *corev1.Node) { n.Status.Addresses[0].Address = "10.9.9.9" }, transform.ExitFailed,
 			[]string{"does not prove its instance", "169.254.169.254", "placement/availability-zone"},
 		},
 		"a worker of the stub": {
-			func(n *corev1.Node) { n.Spec.ProviderID = "rke2://" + n.Name }, exitcode.Failed,
+			func(n *corev1.Node) { n.Spec.ProviderID = "rke2://" + n.Name }, transform.ExitFailed,
 			[]string{"which never changes: register it again", "kubectl drain", "kubectl delete node", "systemctl restart rke2-agent"},
 		},
 		"an etcd member of the stub, of one": {
 			func(n *corev1.Node) {
 				n.Spec.ProviderID = "rke2://" + n.Name
 				n.Labels = map[string]string{"node-role.kubernetes.io/etcd": "true"}
-			}, exitcode.Refused, []string{"one of 1 etcd members", "etcd would lose its quorum", "take a snapshot of etcd"},
+			}, transform.ExitRefused, []string{"one of 1 etcd members", "etcd would lose its quorum", "take a snapshot of etcd"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				err := past126(t, c.change).late(t, "one")
-				assert.Mustf(t, err != nil && exitcode.Of(err) == c.code, "exit code %d: %v", exitcode.Of(err), err)
+				assert.Mustf(t, err != nil && transform.ExitCodeOf(err) == c.code, "exit code %d: %v", transform.ExitCodeOf(err), err)
 				assert.ContainsAll(t, fmt.Sprint(err), c.says)
 			})
 		})
@@ -86,7 +85,7 @@ func TestTheRunContinuesAfterTheMachineRegisteredAgain(t *testing.T) {
 		w.Notice()
 		err := w.late(t, "two")
 		const want = `kubectl -n fleet-default patch Amazonec2Machine.v1.rke-machine.cattle.io/orchard-servers-3 --type=merge -p '{"spec":{"providerID":"aws:///`
-		assert.Must(t, err != nil && exitcode.Of(err) == exitcode.Failed && strings.Contains(err.Error(), want), err)
+		assert.Must(t, err != nil && transform.ExitCodeOf(err) == transform.ExitFailed && strings.Contains(err.Error(), want), err)
 		w.Relink()
 		assert.NilError(t, w.late(t, "three"))
 	})

@@ -26,7 +26,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -240,7 +239,7 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 		<-held
 		err := w.does(t, "two", migrate.Forward)
 		var by *migrate.Locked
-		assert.True(t, errors.As(err, &by) && exitcode.Of(err) == exitcode.Refused && strings.Contains(by.Holder, "one/"), err)
+		assert.True(t, errors.As(err, &by) && transform.ExitCodeOf(err) == transform.ExitRefused && strings.Contains(by.Holder, "one/"), err)
 		close(done)
 		assert.NilError(t, <-ended)
 		w.finished(t, undisturbed(t))
@@ -253,7 +252,7 @@ func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 			w.loseLock()
 			w.Forget()
 		}))
-		assert.Truef(t, errors.As(err, new(*migrate.Locked)) && exitcode.Of(err) == exitcode.Refused && len(w.Writes()) == 0 && strings.Contains(w.Rancher.Object(w.Lock), "another/1/x"), "%v %v %s", err, w.Writes(), w.Rancher.Object(w.Lock))
+		assert.Truef(t, errors.As(err, new(*migrate.Locked)) && transform.ExitCodeOf(err) == transform.ExitRefused && len(w.Writes()) == 0 && strings.Contains(w.Rancher.Object(w.Lock), "another/1/x"), "%v %v %s", err, w.Writes(), w.Rancher.Object(w.Lock))
 	})
 }
 
@@ -269,6 +268,6 @@ func TestARunThatLosesItsLockInTheMiddleOfARequestReportsIt(t *testing.T) {
 			return false, &kube.Unreached{What: "list nodes", Err: ctx.Err()}
 		}
 		err := migrate.Forward(t.Context(), r)
-		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(fmt.Sprint(err), "another run is in progress: another/1/x"), "%d %v", exitcode.Of(err), err)
+		assert.Truef(t, transform.ExitCodeOf(err) == transform.ExitRefused && strings.Contains(fmt.Sprint(err), "another run is in progress: another/1/x"), "%d %v", transform.ExitCodeOf(err), err)
 	})
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -33,7 +33,7 @@ func (h *Locked) Error() string {
 }
 
 // ExitCode is that of a refusal.
-func (h *Locked) ExitCode() exitcode.Code { return exitcode.Refused }
+func (h *Locked) ExitCode() transform.ExitCode { return transform.ExitRefused }
 
 // lock is a Lease in the namespace of a cluster's object. Renewals are updates of
 // the version that was read, so two holders never both succeed.

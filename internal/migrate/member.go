@@ -8,16 +8,15 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // Member is how far one of many clusters is.
 type Member struct {
 	Cluster, Wave string
-	State         waves.State
+	State         transition.State
 	Stage         string    // in progress, or where the run stopped; of one that is done, the last one
 	Since         time.Time // when it came to that state or that stage
 	Waiting       string    // what its run waits for
@@ -55,12 +54,12 @@ func (m *Member) receive(e Event) {
 
 // end is the end of the run.
 func (m *Member) end(err error, at time.Time) {
-	m.State, m.Since, m.Waiting, m.Err = waves.Done, at, "", err
+	m.State, m.Since, m.Waiting, m.Err = transition.Done, at, "", err
 	if refused, is := errors.AsType[*rollout.Refused](err); is {
 		m.Findings = refused.Findings
 	}
 	if err != nil {
-		m.State = waves.Failed
+		m.State = transition.Failed
 		return
 	}
 	if m.Outcome != nil && len(m.Outcome.Done) > 0 {
@@ -76,13 +75,13 @@ func NeedsValues(err error) bool {
 }
 
 // ExitCode is the highest of those of the clusters, and of what kept others from starting.
-func (s Summary) ExitCode() exitcode.Code {
-	code := exitcode.Code(exitcode.Done)
+func (s Summary) ExitCode() transform.ExitCode {
+	code := transform.ExitCode(transform.ExitDone)
 	for _, m := range s.Members {
-		code = max(code, exitcode.Code(exitcode.Of(m.Err)))
+		code = max(code, transform.ExitCode(transform.ExitCodeOf(m.Err)))
 	}
 	if s.Err != nil {
-		code = max(code, exitcode.Or(s.Err, exitcode.Failed))
+		code = max(code, transform.ExitCodeOr(s.Err, transform.ExitFailed))
 	}
 	return code
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
@@ -27,7 +26,7 @@ func blockedBy(stage string, findings []transform.Finding, rules []transform.Rul
 	if stage != "" {
 		what = "the stage " + stage + " is blocked by errors"
 	}
-	return &endedBy{exitcode.New(exitcode.Found, what+"; "+transform.Unblock(findings, rules)+": "+firstOf(findings)), findings}
+	return &endedBy{transform.NewError(transform.ExitFound, what+"; "+transform.Unblock(findings, rules)+": "+firstOf(findings)), findings}
 }
 
 // planFirst plans the cluster, and the stages to go through.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
@@ -120,7 +120,7 @@ func TestARegistrationStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			on(t, stubbed, func(t *testing.T, w *world) {
 				err := w.does(t, "one", migrate.Forward, restarting, c.prepare)
-				assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), c.want), err)
+				assert.True(t, transform.ExitCodeOf(err) == transform.ExitFailed && strings.Contains(fmt.Sprint(err), c.want), err)
 				assert.EqualSlices(t, w.Cordoned(), nil, "still cordoned")
 			})
 		})
@@ -145,7 +145,7 @@ func TestADeletedNodeIsNotForgotten(t *testing.T) {
 	on(t, stubbed, func(t *testing.T, w *world) {
 		assert.Must(t, w.does(t, "one", migrate.Forward, restarting, unreachable) != nil, "the machine restarted")
 		err := w.late(t, "two")
-		assert.Truef(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "was deleted, and its machine has not registered it again") && strings.Contains(fmt.Sprint(err), "systemctl restart rke2-agent"), "without the command: %v", err)
+		assert.Truef(t, transform.ExitCodeOf(err) == transform.ExitFailed && strings.Contains(fmt.Sprint(err), "was deleted, and its machine has not registered it again") && strings.Contains(fmt.Sprint(err), "systemctl restart rke2-agent"), "without the command: %v", err)
 		assert.NilError(t, w.does(t, "three", migrate.Forward, restarting))
 		assert.Equal(t, len(w.asked), 1, "restarted")
 	})

@@ -19,11 +19,9 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -81,12 +79,12 @@ func finished(records []record) (record, bool) {
 // busy refuses a release that a helm which is not the run's changes, or was killed at.
 func busy(k record) error {
 	repair := map[string]string{
-		"pending-install": shell.Line("kubectl -n %s delete secret %--%s", k.Namespace, k.Name),
-		"uninstalling":    shell.Line("helm -n %s uninstall %--%s", k.Namespace, k.Release),
+		"pending-install": action.Command("kubectl -n %s delete secret %--%s", k.Namespace, k.Name),
+		"uninstalling":    action.Command("helm -n %s uninstall %--%s", k.Namespace, k.Release),
 	}
-	return exitcode.New(exitcode.Refused, fmt.Sprintf("the release %s/%s is %s since %s UTC, by a helm that rke-lm did not start, and another user may be running it now; check it: %s; wait until it ends, or if it is not running, repair it: %s, and run the command again",
+	return transform.NewError(transform.ExitRefused, fmt.Sprintf("the release %s/%s is %s since %s UTC, by a helm that rke-lm did not start, and another user may be running it now; check it: %s; wait until it ends, or if it is not running, repair it: %s, and run the command again",
 		k.Namespace, k.Release, k.Status, k.Since.Format("2006-01-02 15:04:05"),
-		shell.Line("helm -n %s history %--%s", k.Namespace, k.Release), cmp.Or(repair[k.Status], shell.Line("helm -n %s rollback %--%s", k.Namespace, k.Release))))
+		action.Command("helm -n %s history %--%s", k.Namespace, k.Release), cmp.Or(repair[k.Status], action.Command("helm -n %s rollback %--%s", k.Namespace, k.Release))))
 }
 
 // helm upgrade replaces all values that a user has supplied to a release (helm.sh/helm/v3/pkg/action,

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -29,7 +29,7 @@ func TestARunThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) {
 		w.PutRelease(t, mirrored)
 		w.Forget()
 		err := w.does(t, "one", migrate.Forward)
-		assert.Mustf(t, exitcode.Of(err) == exitcode.Refused && migrate.NeedsValues(err) && len(w.Writes()) == 0 && !w.HelmRan(), "exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
+		assert.Mustf(t, transform.ExitCodeOf(err) == transform.ExitRefused && migrate.NeedsValues(err) && len(w.Writes()) == 0 && !w.HelmRan(), "exit code %d, %v, %v", transform.ExitCodeOf(err), w.Writes(), err)
 		text := fmt.Sprint(err)
 		assert.ContainsAll(t, text, []string{mirroredKeys, "--ccm-values values.yaml", "helm get values aws-cloud-controller-manager --namespace kube-system --output yaml > values.yaml"})
 		for _, value := range []string{"mirror.example", "s3cr3t", "64Mi"} {
@@ -74,7 +74,7 @@ func TestAValueThatIsSetDuringTheRunStopsItBeforeHelm(t *testing.T) {
 				w.PutRelease(t, w.Values(t)+"podAnnotations: {team: platform}\n")
 			}
 		}))
-		assert.Mustf(t, exitcode.Of(err) == exitcode.Found && !migrate.NeedsValues(err) && strings.Contains(fmt.Sprint(err), "podAnnotations.team") && !strings.Contains(fmt.Sprint(err), "platform"), "exit code %d, %v", exitcode.Of(err), err)
+		assert.Mustf(t, transform.ExitCodeOf(err) == transform.ExitFound && !migrate.NeedsValues(err) && strings.Contains(fmt.Sprint(err), "podAnnotations.team") && !strings.Contains(fmt.Sprint(err), "platform"), "exit code %d, %v", transform.ExitCodeOf(err), err)
 		values := w.Values(t)
 		assert.True(t, strings.Contains(values, "team: platform") && strings.Contains(values, "enable-leader-migration"), values)
 	})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/waves"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // Resumable is a migration of many clusters that waits for people and for times, and that is
@@ -23,9 +23,9 @@ type Resumable struct {
 	// Again returns clusters that had ended and begin again, or end for another reason.
 	Again func() []Member
 	// Next decides what is next, in place of the limits of the fleet.
-	Next func([]Member) waves.Turn
+	Next func([]Member) transition.Turn
 	// Gate is what keeps a stage of a wave from beginning now; nil if nothing does.
-	Gate func(wave, stage string) *waves.Wait
+	Gate func(wave, stage string) *transition.Wait
 	// Wake asks Next again.
 	Wake <-chan struct{}
 	// Rollback reports whether a cluster that fails is rolled back.
@@ -37,14 +37,14 @@ type Resumable struct {
 // Gate ends a run before a stage that must not begin yet.
 type Gate struct {
 	Stage string
-	Wait  waves.Wait
+	Wait  transition.Wait
 }
 
 func (h *Gate) Error() string {
 	switch h.Wait.Reason {
-	case waves.ApprovalRequired:
+	case transition.ApprovalRequired:
 		return "the stage " + h.Stage + " of the wave " + h.Wait.Wave + " is not approved yet"
-	case waves.WindowClosed:
+	case transition.WindowClosed:
 		return "the window is closed before the stage " + h.Stage
 	}
 	return "paused before the stage " + h.Stage
@@ -67,12 +67,12 @@ func (f *Fleet) member(cluster, wave string) *Member {
 			return &m
 		}
 	}
-	return &Member{Cluster: cluster, Wave: wave, State: waves.Waiting}
+	return &Member{Cluster: cluster, Wave: wave, State: transition.Waiting}
 }
 
-func (r *fleet) next() waves.Turn {
+func (r *fleet) next() transition.Turn {
 	if r.Resume == nil {
-		return waves.Policy{Limits: r.Limits}.Next(r.Waves, Progress(r.list()), time.Now())
+		return transition.Policy{Limits: r.Limits}.Next(r.Waves, Progress(r.list()), time.Now())
 	}
 	for _, m := range r.Resume.Again() {
 		*r.member(m.Cluster) = m
@@ -81,7 +81,7 @@ func (r *fleet) next() waves.Turn {
 }
 
 // wait waits for news of the runs, and reports whether what is next has to be decided again.
-func (r *fleet) wait(ctx context.Context, t waves.Turn) bool {
+func (r *fleet) wait(ctx context.Context, t transition.Turn) bool {
 	var wake <-chan struct{}
 	var interrupt <-chan struct{}
 	var due <-chan time.Time
@@ -110,7 +110,7 @@ func (r *fleet) wait(ctx context.Context, t waves.Turn) bool {
 func (r *fleet) change(m *Member, n news) {
 	hold := (*Gate)(nil)
 	switch {
-	case n.state == waves.Gated && errors.As(n.err, &hold):
+	case n.state == transition.Gated && errors.As(n.err, &hold):
 		m.Stage, m.Waiting = hold.Stage, hold.Error()
 	case n.over && n.state.Busy():
 		m.left = true
@@ -128,7 +128,7 @@ func (r *fleet) change(m *Member, n news) {
 
 // resumed runs over a cluster. It returns the state that the cluster has come to: held, failed
 // and rolled back, or the one in which an interrupt left it; else "", and why it failed.
-func (r *fleet) resumed(ctx context.Context, cluster string, from waves.State) (waves.State, error) {
+func (r *fleet) resumed(ctx context.Context, cluster string, from transition.State) (transition.State, error) {
 	select {
 	case r.Resume.Slots <- struct{}{}:
 		defer func() { <-r.Resume.Slots }()
@@ -153,27 +153,27 @@ func (r *fleet) resumed(ctx context.Context, cluster string, from waves.State) (
 		return true, nil
 	}
 	failed := r.was(cluster)
-	if from == waves.Running {
+	if from == transition.Running {
 		failed = retried(ctx, waits, func() error { return Forward(ctx, o) })
 		hold := (*Gate)(nil)
 		switch {
 		case ctx.Err() != nil && failed != nil:
-			return waves.Running, failed
+			return transition.Running, failed
 		case errors.As(failed, &hold):
-			return waves.Gated, failed
+			return transition.Gated, failed
 		case failed == nil || !r.Resume.Rollback() || !revertible(failed):
 			return "", failed
 		}
-		r.news <- news{cluster: cluster, state: waves.Reverting, err: failed}
+		r.news <- news{cluster: cluster, state: transition.Reverting, err: failed}
 	}
 	o.Confirm, o.Until, o.CanaryService = nil, "", false
 	switch err := retried(ctx, waits, func() error { return Backward(ctx, o) }); {
 	case err != nil && ctx.Err() != nil:
-		return waves.Reverting, failed
+		return transition.Reverting, failed
 	case err != nil:
 		return "", fmt.Errorf("%w\nthe rollback failed: %w", failed, err)
 	}
-	return waves.Failed, failed
+	return transition.Failed, failed
 }
 
 // was is why a cluster failed that is being rolled back.
@@ -212,10 +212,10 @@ func retried(ctx context.Context, waits func(why error), do func() error) error 
 }
 
 // Progress is how far members are, as a policy decides by it.
-func Progress(list []Member) map[string]waves.Progress {
-	seen := map[string]waves.Progress{}
+func Progress(list []Member) map[string]transition.Progress {
+	seen := map[string]transition.Progress{}
 	for _, m := range list {
-		seen[m.Cluster] = waves.Progress{State: m.State, Stage: m.Stage, Since: m.Since}
+		seen[m.Cluster] = transition.Progress{State: m.State, Stage: m.Stage, Since: m.Since}
 	}
 	return seen
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // resumable is a migration that waits, by a policy that a test changes.
@@ -24,26 +24,26 @@ type resumable struct {
 	*many
 	fleet    *migrate.Fleet
 	mu       sync.Mutex
-	policy   waves.Policy // while it runs, later changes it
+	policy   transition.Policy // while it runs, later changes it
 	rollback bool
 	wake     chan struct{}
-	turns    []waves.Turn
+	turns    []transition.Turn
 }
 
 func newResumable(t *testing.T, names ...string) *resumable {
 	t.Helper()
-	l := &resumable{many: newMany(t, names...), wake: make(chan struct{}, 1), policy: waves.Policy{Limits: waves.Limits{Unavailable: 2}}}
-	l.fleet = l.many.fleet(nil, 1, waves.Limits{})
+	l := &resumable{many: newMany(t, names...), wake: make(chan struct{}, 1), policy: transition.Policy{Limits: transition.Limits{Unavailable: 2}}}
+	l.fleet = l.many.fleet(nil, 1, transition.Limits{})
 	l.fleet.Resume = &migrate.Resumable{
 		Again: func() []migrate.Member { return nil },
-		Next: func(list []migrate.Member) waves.Turn {
+		Next: func(list []migrate.Member) transition.Turn {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			turn := l.policy.Next(l.fleet.Waves, migrate.Progress(list), time.Now())
 			l.turns = append(l.turns, turn)
 			return turn
 		},
-		Gate: func(cluster, stage string) *waves.Wait {
+		Gate: func(cluster, stage string) *transition.Wait {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			return l.policy.Stage("wave-1", stage, time.Now())
@@ -54,7 +54,7 @@ func newResumable(t *testing.T, names ...string) *resumable {
 }
 
 // later changes the policy of a migration that runs.
-func (l *resumable) later(wait time.Duration, change func(*waves.Policy)) {
+func (l *resumable) later(wait time.Duration, change func(*transition.Policy)) {
 	time.Sleep(wait)
 	l.mu.Lock()
 	change(&l.policy)
@@ -63,14 +63,14 @@ func (l *resumable) later(wait time.Duration, change func(*waves.Policy)) {
 }
 
 // waited reports whether a start waited for a reason.
-func (l *resumable) waited(why waves.Reason) bool {
-	return slices.ContainsFunc(l.turns, func(turn waves.Turn) bool { return turn.Wait != nil && turn.Wait.Reason == why })
+func (l *resumable) waited(why transition.Reason) bool {
+	return slices.ContainsFunc(l.turns, func(turn transition.Turn) bool { return turn.Wait != nil && turn.Wait.Reason == why })
 }
 
 func TestWavesSoakBeforeTheNextOneStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newResumable(t, "alder", "birch")
-		l.policy.Waves = map[string]waves.Pace{"wave-1": {Soak: 5 * time.Hour}}
+		l.policy.Waves = map[string]transition.Pace{"wave-1": {Soak: 5 * time.Hour}}
 		started := map[string]time.Time{}
 		l.fleet.OnChange = func(one migrate.Member, _ migrate.Event) {
 			if _, has := started[one.Cluster]; !has {
@@ -78,26 +78,26 @@ func TestWavesSoakBeforeTheNextOneStarts(t *testing.T) {
 			}
 		}
 		s := l.fleet.Run(t.Context())
-		assert.Truef(t, states(s) == "alder=done birch=done" && l.waited(waves.Soaking) && started["fleet-default/birch"].Sub(s.Members[0].Since) == 5*time.Hour, "%s %v", states(s), started)
+		assert.Truef(t, states(s) == "alder=done birch=done" && l.waited(transition.Soaking) && started["fleet-default/birch"].Sub(s.Members[0].Since) == 5*time.Hour, "%s %v", states(s), started)
 	})
 }
 
 func TestAStageThatIsNotApprovedHoldsTheClusterAndLeavesNoLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newResumable(t, "alder")
-		l.policy.Stages, l.policy.Approvals = true, []waves.Approval{{Wave: "wave-1", Stage: stages.GrantMigrationLease}, {Wave: "wave-1", Stage: stages.EnableLeaderMigration}}
+		l.policy.Stages, l.policy.Approvals = true, []transition.Approval{{Wave: "wave-1", Stage: stages.GrantMigrationLease}, {Wave: "wave-1", Stage: stages.EnableLeaderMigration}}
 		l.fleet.OnChange = func(one migrate.Member, _ migrate.Event) {
-			if one.State != waves.Gated {
+			if one.State != transition.Gated {
 				return
 			}
 			lock := l.Rancher.Object(l.Worlds["alder"].Lock)
 			assert.Truef(t, lock == "" && one.Err == nil && strings.Contains(one.Waiting, "not approved"), "%+v, lock %s", one, lock)
-			go l.later(24*time.Hour, func(p *waves.Policy) {
-				p.Approvals = append(p.Approvals, waves.Approval{Wave: "wave-1", Stage: one.Stage})
+			go l.later(24*time.Hour, func(p *transition.Policy) {
+				p.Approvals = append(p.Approvals, transition.Approval{Wave: "wave-1", Stage: one.Stage})
 			})
 		}
 		s := l.fleet.Run(t.Context())
-		assert.Truef(t, states(s) == "alder=done" && l.waited(waves.ApprovalRequired), "%s %+v", states(s), s)
+		assert.Truef(t, states(s) == "alder=done" && l.waited(transition.ApprovalRequired), "%s %+v", states(s), s)
 		l.Migrated(t, "alder")
 	})
 }
@@ -118,9 +118,9 @@ func TestAnInterruptLeavesTheStatesFromWhichTheNextProcessContinues(t *testing.T
 		next := newResumable(t)
 		next.many, next.fleet.Waves, next.fleet.Open, next.fleet.Resume.Members = l.many, l.fleet.Waves, l.open, s.Members
 		next.policy.Pause = true // what has begun is continued, up to its next stage
-		go next.later(24*time.Hour, func(p *waves.Policy) { p.Pause = false })
+		go next.later(24*time.Hour, func(p *transition.Policy) { p.Pause = false })
 		s = next.fleet.Run(t.Context())
-		assert.True(t, states(s) == "alder=done birch=done" && next.waited(waves.Paused), states(s))
+		assert.True(t, states(s) == "alder=done birch=done" && next.waited(transition.Paused), states(s))
 		l.Migrated(t, "alder", "birch")
 	})
 }
@@ -132,7 +132,7 @@ func TestAClusterThatFailsIsRolledBackIfAskedTo(t *testing.T) {
 		before := l.Worlds["alder"].Spec(t)
 		l.fleet.OnChange = func(one migrate.Member, e migrate.Event) {
 			l.stuckAt("alder", stages.SwitchToExternal)(one, e)
-			if one.State == waves.Reverting {
+			if one.State == transition.Reverting {
 				l.Worlds["alder"].Stick(false)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 const worldSecret = "/api/v1/namespaces/fleet-default/secrets/orchard-servers-1-machine-plan"
@@ -104,7 +104,7 @@ func TestAMachineThatFailsForeverEndsTheRunAtItsTimeLimit(t *testing.T) {
 						notes++
 					}
 				}))
-				assert.Truef(t, errors.As(err, new(*migrate.End)) && strings.Contains(err.Error(), c.want) && exitcode.Of(err) == exitcode.Failed && notes == 1, "%d notes, code %d: %v", notes, exitcode.Of(err), err)
+				assert.Truef(t, errors.As(err, new(*migrate.End)) && strings.Contains(err.Error(), c.want) && transform.ExitCodeOf(err) == transform.ExitFailed && notes == 1, "%d notes, code %d: %v", notes, transform.ExitCodeOf(err), err)
 				assert.True(t, !strings.Contains(w.Spec(t), "HelmChart"), "the next stage began")
 			})
 		})

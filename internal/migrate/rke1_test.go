@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -22,7 +21,7 @@ func TestAHelmThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 	onRKE1(t, func(t *testing.T, w *world) {
 		w.PutHelm(t, "#!/bin/sh\n[ \"$1\" = upgrade ] || { echo 'Error: release: not found' >&2; exit 1; }\necho 'Error: chart not found, password=hunter2' >&2\nexit 1\n")
 		err := w.does(t, "one", migrate.Forward)
-		assert.True(t, err != nil && exitcode.Of(err) == exitcode.Failed && strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") && !strings.Contains(err.Error(), "hunter2"), err)
+		assert.True(t, err != nil && transform.ExitCodeOf(err) == transform.ExitFailed && strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") && !strings.Contains(err.Error(), "hunter2"), err)
 	})
 }
 
@@ -53,7 +52,7 @@ func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
 	onRKE1(t, func(t *testing.T, w *world) {
 		t.Setenv("PATH", t.TempDir())
 		err := w.does(t, "one", migrate.Forward)
-		assert.Must(t, err != nil && exitcode.Of(err) == exitcode.Failed && strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager"), err)
+		assert.Must(t, err != nil && transform.ExitCodeOf(err) == transform.ExitFailed && strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager"), err)
 		// Someone runs it.
 		assert.NilError(t, os.WriteFile(w.Helm, []byte("upgrade by hand\n"+valuesOf(t, w)), 0o600))
 		w.Follow()

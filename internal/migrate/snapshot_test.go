@@ -23,7 +23,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // backUp is what Rancher does with EtcdBackups: the first of its conditions comes at
@@ -119,7 +119,7 @@ func TestASnapshotOfRKE2ThatFailsIsShown(t *testing.T) {
 				phase("Failed")
 			}
 		}))
-		assert.Truef(t, exitcode.Of(err) == exitcode.Failed && shown && strings.Contains(fmt.Sprint(err), "the snapshot of etcd failed") && !strings.Contains(fmt.Sprint(err), "Sommer"), "shown %v: %v", shown, err)
+		assert.Truef(t, transform.ExitCodeOf(err) == transform.ExitFailed && shown && strings.Contains(fmt.Sprint(err), "the snapshot of etcd failed") && !strings.Contains(fmt.Sprint(err), "Sommer"), "shown %v: %v", shown, err)
 	})
 }
 
@@ -129,7 +129,7 @@ func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 		refuse := hearing(func(migrate.Event) { w.backUp("False", "cannot reach s3, secret_key="+worldKey) })
 		err := w.does(t, "one", migrate.Forward, snapshotting, refuse)
 		said := fmt.Sprint(err)
-		assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(said, "the snapshot of etcd failed: cannot reach s3") && !strings.Contains(said, worldKey), said)
+		assert.True(t, transform.ExitCodeOf(err) == transform.ExitFailed && strings.Contains(said, "the snapshot of etcd failed: cannot reach s3") && !strings.Contains(said, worldKey), said)
 		assert.Equal(t, w.Spec(t), before, "the cluster was changed without its snapshot")
 	})
 }
@@ -141,6 +141,6 @@ func TestAnEtcdBackupThatAQuotaRefusesIsNotTakenForOneThatExists(t *testing.T) {
 			return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/etcdbackups")
 		})
 		err := w.does(t, "one", migrate.Forward, snapshotting)
-		assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "on resourcequotas"), err)
+		assert.True(t, transform.ExitCodeOf(err) == transform.ExitFailed && strings.Contains(fmt.Sprint(err), "on resourcequotas"), err)
 	})
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
@@ -71,7 +70,7 @@ func (r *run) await(ctx context.Context, at func(context.Context) (condition, er
 }
 
 // errOvertaken means that someone else changed the object.
-var errOvertaken = exitcode.New(exitcode.Refused, "another user changed the object during the stage; check the change with rke-lm plan, and run the command again")
+var errOvertaken = transform.NewError(transform.ExitRefused, "another user changed the object during the stage; check the change with rke-lm plan, and run the command again")
 
 // settle waits until every machine has what the object says. The rendered
 // configurations prove it; the conditions of the object are copies.

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
@@ -31,7 +31,7 @@ const (
 
 // ErrKept means that a snapshot is there already: the one from before the
 // migration is never overwritten.
-var ErrKept = exitcode.New(exitcode.Refused, "a snapshot already exists")
+var ErrKept = transform.NewError(transform.ExitRefused, "a snapshot already exists")
 
 // largest is what a ConfigMap may hold (k8s.io/kubernetes/pkg/apis/core/validation),
 // and largestText far more than fits into that as text.

@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -116,7 +115,7 @@ func TestWhatIsNotAPlanOfTheClusterIsNeverTouched(t *testing.T) {
 		assert.NilError(t, prepare(path))
 		before := snapshot(t, root)
 		_, err := Write(root, harbour(), named("runbook.md"), false)
-		assert.Truef(t, errors.Is(err, ErrForeign) && exitcode.Of(err) == exitcode.Refused && strings.HasSuffix(err.Error(), " with --out"), "%s: got %v", name, err)
+		assert.Truef(t, errors.Is(err, ErrForeign) && transform.ExitCodeOf(err) == transform.ExitRefused && strings.HasSuffix(err.Error(), " with --out"), "%s: got %v", name, err)
 		assert.DeepEqual(t, snapshot(t, root), before, name, "it was touched (-before +after)")
 	}
 }

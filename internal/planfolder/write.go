@@ -12,13 +12,13 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/files"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // ErrForeign means that a folder is not a plan of the same cluster, or holds more
 // than one.
-var ErrForeign = exitcode.New(exitcode.Refused, "is not a plan folder of this cluster")
+var ErrForeign = transform.NewError(transform.ExitRefused, "is not a plan folder of this cluster")
 
 // File is one file of a plan folder apart from plan.json.
 type File struct {
@@ -129,7 +129,7 @@ func replaceable(path string, s plan.Saved, replace bool) (exists bool, err erro
 		}
 	}
 	if lost := p.Loses(s); err == nil && lost != "" && !replace {
-		err = exitcode.New(exitcode.Refused, fmt.Sprintf("%s: %s; use another folder with --out, or add --replace", path, lost))
+		err = transform.NewError(transform.ExitRefused, fmt.Sprintf("%s: %s; use another folder with --out, or add --replace", path, lost))
 	}
 	return true, err
 }

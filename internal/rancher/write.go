@@ -11,7 +11,7 @@ import (
 	"net/url"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 )
 
@@ -31,7 +31,7 @@ func (s *Stale) Error() string {
 }
 
 // ExitCode is that of a refusal: nothing was written.
-func (s *Stale) ExitCode() exitcode.Code { return exitcode.Refused }
+func (s *Stale) ExitCode() transform.ExitCode { return transform.ExitRefused }
 
 // Lost means that it is not known whether a change was written.
 type Lost struct {
@@ -44,7 +44,7 @@ func (l *Lost) Error() string {
 }
 
 // ExitCode is that of a change whose answer did not arrive.
-func (l *Lost) ExitCode() exitcode.Code { return exitcode.Failed }
+func (l *Lost) ExitCode() transform.ExitCode { return transform.ExitFailed }
 
 func (l *Lost) Unwrap() error { return l.Err }
 
@@ -60,7 +60,7 @@ func (r *Rejected) Error() string {
 }
 
 // ExitCode is that of a refusal: nothing was written.
-func (r *Rejected) ExitCode() exitcode.Code { return exitcode.Refused }
+func (r *Rejected) ExitCode() transform.ExitCode { return transform.ExitRefused }
 
 func (r *Rejected) Unwrap() error { return r.Err }
 
@@ -72,7 +72,7 @@ func (a *Altered) Error() string {
 }
 
 // ExitCode is that of a change that did not arrive as it is.
-func (a *Altered) ExitCode() exitcode.Code { return exitcode.Failed }
+func (a *Altered) ExitCode() transform.ExitCode { return transform.ExitFailed }
 
 // errAltered is for unknown fields, which the server drops, and for webhooks.
 var errAltered = errors.New("the server did not store all of it: a webhook, or its schema, changed it")

@@ -7,8 +7,7 @@ import (
 	"fmt"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/action"
 )
 
 // Ends is what became of files that end together, and of the clusters in them.
@@ -61,7 +60,7 @@ func (c *Collector) Applied(a Applied) {
 		m.write(c.Err, c.ErrPalette)
 	}
 	if a.Open {
-		c.Code = max(c.Code, exitcode.Found)
+		c.Code = max(c.Code, transform.ExitFound)
 	}
 	WriteFindings(c.Err, c.ErrPalette, a.Accepted, "")
 	c.WriteDiffs(a.Diffs)
@@ -96,7 +95,7 @@ func (c *Collector) WriteAfter(s States, undone bool) {
 		}
 	}
 	if s.Check != "" {
-		fmt.Fprintf(c.Err, "%s: %s, and check it:\n%s%s %s\n", before, how, line, s.Check, shell.Words(c.Reach(s.Live)...))
+		fmt.Fprintf(c.Err, "%s: %s, and check it:\n%s%s %s\n", before, how, line, s.Check, action.Words(c.Reach(s.Live)...))
 	}
 	if c.WriteStates(s); next && !undone {
 		c.WriteNext(c.Err, c.ErrPalette)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // shownBy returns what a collector of text writes, to its output and to its errors.
@@ -35,13 +34,13 @@ func TestWhatIsKnownOfAClusterComesBeforeTheErrorsOfItsFiles(t *testing.T) {
 			Findings: [][]transform.Finding{{{Rule: "a-rule", Severity: transform.Warning, File: "a.yaml", Line: 3, Message: "it is odd"}}},
 			Cautions: []string{"the flag returns"}, Manual: []ManualStage{{name: "install-ccm"}}, Open: true,
 			Diffs: []string{"--- a\n+++ b\n"}, Warnings: []string{"fen: the server warns: old"},
-			Ends: Ends{Notes: []string{"a.yaml: not written, because of errors in it"}, Errs: []error{exitcode.New(exitcode.Refused, "a.yaml: no")}},
+			Ends: Ends{Notes: []string{"a.yaml: not written, because of errors in it"}, Errs: []error{transform.NewError(transform.ExitRefused, "a.yaml: no")}},
 		})
 	})
-	assert.Truef(t, strings.HasPrefix(out, "--- a\n") && code == exitcode.Refused, "%q, exit code %d", out, code)
+	assert.Truef(t, strings.HasPrefix(out, "--- a\n") && code == transform.ExitRefused, "%q, exit code %d", out, code)
 	says(t, shown, "a-rule", "caution: the flag returns", "install-ccm  manual", "the server warns", "not written, because", "error: a.yaml: no")
 	_, _, code = shownBy(func(c *Collector) { c.Applied(Applied{Open: true}) })
-	assert.Equal(t, code, exitcode.Found, "a manual stage")
+	assert.Equal(t, code, transform.ExitFound, "a manual stage")
 }
 
 func TestAfterTheOnlyClusterComesItsNextCommand(t *testing.T) {
@@ -67,10 +66,10 @@ func TestAfterTheOnlyClusterComesItsNextCommand(t *testing.T) {
 
 func TestARefusalThatWasFoundKeepsItsCode(t *testing.T) {
 	out, shown, code := shownBy(func(c *Collector) {
-		c.Checked(Checked{Found: []Subject{{Findings: []transform.Finding{{Rule: "a-rule", Severity: transform.Error, Message: "no"}}}}, Code: exitcode.Refused})
+		c.Checked(Checked{Found: []Subject{{Findings: []transform.Finding{{Rule: "a-rule", Severity: transform.Error, Message: "no"}}}}, Code: transform.ExitRefused})
 		c.Checked(Checked{Err: errors.New("b.yaml: broken")})
 	})
-	assert.Truef(t, strings.Contains(out, "a-rule") && shown == "error: b.yaml: broken\n" && code == exitcode.Refused, "%q, %q, exit code %d", out, shown, code)
+	assert.Truef(t, strings.Contains(out, "a-rule") && shown == "error: b.yaml: broken\n" && code == transform.ExitRefused, "%q, %q, exit code %d", out, shown, code)
 }
 
 func TestExplainShowsWhatMachinesGetAndEveryError(t *testing.T) {

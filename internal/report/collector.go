@@ -12,9 +12,8 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -115,7 +114,7 @@ func (c *Collector) Fail(err error) {
 	if r, is := errors.AsType[*transform.Refused](err); is {
 		p.Rule = r.Rule
 	}
-	c.Errors, c.Code = append(c.Errors, p), max(c.Code, exitcode.Of(err))
+	c.Errors, c.Code = append(c.Errors, p), max(c.Code, transform.ExitCodeOf(err))
 }
 
 // found counts findings.
@@ -123,9 +122,9 @@ func (c *Collector) found(findings []transform.Finding) {
 	for _, f := range findings {
 		switch {
 		case f.Stops() && f.Rule == transform.RuleNotMigratable: // the code is that of every verb
-			c.Code = max(c.Code, exitcode.Refused)
+			c.Code = max(c.Code, transform.ExitRefused)
 		case f.Stops():
-			c.Code = max(c.Code, exitcode.Found)
+			c.Code = max(c.Code, transform.ExitFound)
 		}
 		if f.Accepted && f.Severity == transform.Error {
 			c.accepted++
@@ -245,7 +244,7 @@ func (c *Collector) Row(s State) {
 		s.File = ""
 	}
 	c.Rows = append(c.Rows, s.Status)
-	c.Check = shell.Words(append([]string{"rke-lm", "verify"}, c.Reach(s.Live)...)...)
+	c.Check = action.Words(append([]string{"rke-lm", "verify"}, c.Reach(s.Live)...)...)
 	switch {
 	case s.Refused || s.Next == "":
 		return
@@ -271,7 +270,7 @@ func (c *Collector) Row(s State) {
 // next is the command that continues with a cluster: it shows the stage where someone has to decide or act first.
 func (c *Collector) next(s Status, live string) string {
 	if c.Folder == "" && (len(s.Summary.Blocked) > 0 || s.Summary.Manual) {
-		return shell.Words(slices.Concat([]string{"rke-lm", "plan", "--stage", s.Next}, c.Flags, c.whereOf(s, live))...)
+		return action.Words(slices.Concat([]string{"rke-lm", "plan", "--stage", s.Next}, c.Flags, c.whereOf(s, live))...)
 	}
 	return c.Apply(s, live)
 }
@@ -295,7 +294,7 @@ func (c *Collector) apply(flags, named []string, confirmed ...string) string {
 		verb = []string{"rke-lm", "apply", "--plan", c.Folder, "--next"}
 		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return !strings.HasPrefix(f, valuesFlag) })
 	}
-	return shell.Words(slices.Concat(verb, confirmed, flags, named)...)
+	return action.Words(slices.Concat(verb, confirmed, flags, named)...)
 }
 
 // Reach are the words that name a live cluster on a command line; for that of a file it is not known which it is.
@@ -319,7 +318,7 @@ func typed(path string) string {
 	if path == yamledit.Stdin || path == "-" {
 		return "-"
 	}
-	return shell.Path(path)
+	return action.Path(path)
 }
 
 // Several reports whether there is something to sum up: documents that were all refused have their errors.

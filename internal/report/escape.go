@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/action"
 )
 
 // mark begins what steers a terminal, or the runner of a CI system, in text for people. No one who
@@ -134,7 +134,7 @@ func (l *line) escape(b *bytes.Buffer, text []byte) {
 			b.WriteString(escaped(r))
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(b, `\x%02x`, text[0])
-		case r == '\n', r == '\t', !shell.Hidden(r):
+		case r == '\n', r == '\t', !action.Hidden(r):
 			b.Write(text[:size])
 		case r == '\r' && bytes.HasPrefix(text, []byte("\r\n")):
 		default:

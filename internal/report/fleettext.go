@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/transform/waves"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // FleetText writes what happens to many clusters for people. On a terminal a table of the
@@ -20,7 +20,7 @@ type FleetText struct {
 	Palette Palette
 	Width   int // of the terminal that Err is; 0 where it is none
 	Height  int
-	Waves   []waves.Wave
+	Waves   []transition.Wave
 	Prefix  string // of the lines of a migration among others
 
 	members map[string]migrate.Member
@@ -54,9 +54,9 @@ func (t *FleetText) say(m migrate.Member, e RunEvent, started bool) {
 		switch {
 		case m.State.Ended():
 			t.ended(m)
-		case m.State == waves.Gated:
+		case m.State == transition.Gated:
 			t.line(m, "waiting: "+m.Waiting)
-		case m.State == waves.Reverting:
+		case m.State == transition.Reverting:
 			t.line(m, t.Palette.paint(red, "failed, and is rolled back: "+firstLine(m)))
 		case started:
 			t.line(m, "starts in "+m.Wave)
@@ -78,7 +78,7 @@ func (t *FleetText) say(m migrate.Member, e RunEvent, started bool) {
 
 // ended reports that the run of a cluster has ended.
 func (t *FleetText) ended(m migrate.Member) {
-	if m.State == waves.Failed {
+	if m.State == transition.Failed {
 		text := "failed: "
 		if m.RolledBack {
 			text = "failed and was rolled back: "
@@ -115,15 +115,15 @@ func clipped(text string, columns int) string {
 // draw draws the table: how many clusters are in each state, and those in progress, as far
 // as there is room.
 func (t *FleetText) draw() {
-	counts, running := map[waves.State]int{}, []migrate.Member{}
+	counts, running := map[transition.State]int{}, []migrate.Member{}
 	for _, w := range t.Waves {
 		for _, c := range w.Clusters {
 			m, known := t.members[c]
 			if !known {
-				m.State = waves.Waiting
+				m.State = transition.Waiting
 			}
 			counts[m.State]++
-			if m.State == waves.Running {
+			if m.State == transition.Running {
 				running = append(running, m)
 			}
 		}
@@ -131,7 +131,7 @@ func (t *FleetText) draw() {
 	if len(running) == 0 {
 		return
 	}
-	t.row(fmt.Sprintf("%s: in progress: %d, done: %d, failed: %d, waiting: %d", running[0].Wave, counts[waves.Running], counts[waves.Done], counts[waves.Failed], counts[waves.Waiting]))
+	t.row(fmt.Sprintf("%s: in progress: %d, done: %d, failed: %d, waiting: %d", running[0].Wave, counts[transition.Running], counts[transition.Done], counts[transition.Failed], counts[transition.Waiting]))
 	const others = 3 // the line above, the one below, and that of the cursor
 	room := max(t.Height-others, 1)
 	for _, m := range running[:min(room, len(running))] {

@@ -13,8 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/waves"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -27,23 +26,23 @@ type change struct {
 
 // changes are those of two clusters, of which one fails.
 func changes() []change {
-	of := func(name string, s waves.State, stage, waiting string) migrate.Member {
+	of := func(name string, s transition.State, stage, waiting string) migrate.Member {
 		return migrate.Member{Cluster: name, Wave: "wave-1", State: s, Stage: stage, Since: noon, Waiting: waiting}
 	}
-	failed := of("b", waves.Failed, "install-ccm", "")
+	failed := of("b", transition.Failed, "install-ccm", "")
 	failed.Err = errors.New("b: stopped at install-ccm: no\n  done: no stage")
 	return []change{
-		{of("a", waves.Running, "", ""), RunEvent{}},
-		{of("b", waves.Running, "", ""), RunEvent{}},
-		{of("a", waves.Running, "install-ccm", ""), RunEvent{Event: migrate.Event{Type: migrate.Staged, Stage: "install-ccm", Message: "Why."}}},
-		{of("a", waves.Running, "install-ccm", "for x"), RunEvent{Event: migrate.Event{Type: migrate.Awaited, Stage: "install-ccm", Message: "for x"}}},
-		{of("a", waves.Running, "install-ccm", "for x"), RunEvent{Event: migrate.Event{Type: migrate.Awaited, Stage: "install-ccm", Message: "for x"}}},
+		{of("a", transition.Running, "", ""), RunEvent{}},
+		{of("b", transition.Running, "", ""), RunEvent{}},
+		{of("a", transition.Running, "install-ccm", ""), RunEvent{Event: migrate.Event{Type: migrate.Staged, Stage: "install-ccm", Message: "Why."}}},
+		{of("a", transition.Running, "install-ccm", "for x"), RunEvent{Event: migrate.Event{Type: migrate.Awaited, Stage: "install-ccm", Message: "for x"}}},
+		{of("a", transition.Running, "install-ccm", "for x"), RunEvent{Event: migrate.Event{Type: migrate.Awaited, Stage: "install-ccm", Message: "for x"}}},
 		{failed, RunEvent{}},
-		{of("a", waves.Done, "verify-provider-ids", ""), RunEvent{}},
+		{of("a", transition.Done, "verify-provider-ids", ""), RunEvent{}},
 	}
 }
 
-var twoWaves = []waves.Wave{{Name: "wave-1", Clusters: []string{"a", "b"}}, {Name: "wave-2", Clusters: []string{"c"}}}
+var twoWaves = []transition.Wave{{Name: "wave-1", Clusters: []string{"a", "b"}}, {Name: "wave-2", Clusters: []string{"c"}}}
 
 func TestWithoutATerminalEveryClusterHasItsLines(t *testing.T) {
 	var err bytes.Buffer
@@ -78,11 +77,11 @@ func TestOnATerminalTheClustersInProgressAreDrawnAgain(t *testing.T) {
 
 func TestATableIsNoLargerThanTheTerminal(t *testing.T) {
 	var err bytes.Buffer
-	wave := waves.Wave{Name: "wave-1", Clusters: strings.Split("abcdefgh", "")}
-	text := &FleetText{Err: NewEscapingWriter(&err), Width: 20, Height: 6, Waves: []waves.Wave{wave}}
+	wave := transition.Wave{Name: "wave-1", Clusters: strings.Split("abcdefgh", "")}
+	text := &FleetText{Err: NewEscapingWriter(&err), Width: 20, Height: 6, Waves: []transition.Wave{wave}}
 	for _, name := range wave.Clusters {
 		err.Reset()
-		text.Write(migrate.Member{Cluster: name, Wave: "wave-1", State: waves.Running, Stage: "install-ccm", Since: noon}, RunEvent{})
+		text.Write(migrate.Member{Cluster: name, Wave: "wave-1", State: transition.Running, Stage: "install-ccm", Since: noon}, RunEvent{})
 	}
 	lines := strings.Split(strings.TrimSuffix(err.String(), "\n"), "\n")
 	assert.True(t, len(lines) == 5 && lines[4] == "  and 5 more", lines)
@@ -94,12 +93,12 @@ func TestATableIsNoLargerThanTheTerminal(t *testing.T) {
 func TestTheReportOverManyClustersNamesWhatFailedAndHowToContinue(t *testing.T) {
 	finding := transform.Finding{Rule: "owners-two", Severity: transform.Error, Path: "p", Message: "password=hunter2"}
 	s := migrate.Summary{Stopped: true, Members: []migrate.Member{
-		{Cluster: "a", Wave: "canary", State: waves.Done, Stage: "verify-provider-ids", Since: noon, Switch: &migrate.Owned{None: 17.5, One: 60, Unknown: 2}},
-		{Cluster: "b", Wave: "wave-2", State: waves.Failed, Stage: "install-ccm", Since: noon, Findings: []transform.Finding{finding}, Err: exitcode.New(exitcode.Refused, "it is refused"), Switch: &migrate.Owned{Two: 3}},
-		{Cluster: "c", Wave: "wave-2", State: waves.Waiting},
+		{Cluster: "a", Wave: "canary", State: transition.Done, Stage: "verify-provider-ids", Since: noon, Switch: &migrate.Owned{None: 17.5, One: 60, Unknown: 2}},
+		{Cluster: "b", Wave: "wave-2", State: transition.Failed, Stage: "install-ccm", Since: noon, Findings: []transform.Finding{finding}, Err: transform.NewError(transform.ExitRefused, "it is refused"), Switch: &migrate.Owned{Two: 3}},
+		{Cluster: "c", Wave: "wave-2", State: transition.Waiting},
 	}}
 	m := NewMigration(s, "rke-lm migrate -l x")
-	assert.True(t, m.Done == 1 && m.Failed == 1 && m.NotStarted == 1 && m.Clusters[1].ExitCode == exitcode.Refused && m.Clusters[2].Since == nil && !strings.Contains(m.Clusters[1].Findings[0].Message, "hunter2"), m)
+	assert.True(t, m.Done == 1 && m.Failed == 1 && m.NotStarted == 1 && m.Clusters[1].ExitCode == transform.ExitRefused && m.Clusters[2].Since == nil && !strings.Contains(m.Clusters[1].Findings[0].Message, "hunter2"), m)
 	want := `
 CLUSTER  WAVE    STATE    STAGE                SINCE                 GAP AT THE SWITCH       FINDINGS
 a        canary  done     verify-provider-ids  2026-01-02T12:00:00Z  17.5 s (unknown: 2 s)   -

@@ -12,9 +12,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/waves"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // Migration is what came of a migration of many clusters, for programs.
@@ -34,7 +33,7 @@ type Migration struct {
 type MigratedCluster struct {
 	Cluster  string              `json:"cluster"`
 	Wave     string              `json:"wave"`
-	State    waves.State         `json:"state"`
+	State    transition.State    `json:"state"`
 	Stage    string              `json:"stage,omitempty"`
 	Since    *time.Time          `json:"since,omitempty"`
 	Switch   *migrate.Owned      `json:"switch,omitempty"`
@@ -51,9 +50,9 @@ func NewMigration(s migrate.Summary, again string) Migration {
 	for _, one := range s.Members {
 		m.Clusters = append(m.Clusters, migrated(one))
 		switch one.State {
-		case waves.Done:
+		case transition.Done:
 			m.Done++
-		case waves.Failed:
+		case transition.Failed:
 			m.Failed++
 		default:
 			m.NotStarted++
@@ -73,7 +72,7 @@ func NewMigration(s migrate.Summary, again string) Migration {
 }
 
 func migrated(one migrate.Member) MigratedCluster {
-	c := MigratedCluster{Cluster: one.Cluster, Wave: one.Wave, State: one.State, Stage: one.Stage, Switch: one.Switch, End: one.Outcome, ExitCode: exitcode.Of(one.Err)}
+	c := MigratedCluster{Cluster: one.Cluster, Wave: one.Wave, State: one.State, Stage: one.Stage, Switch: one.Switch, End: one.Outcome, ExitCode: transform.ExitCodeOf(one.Err)}
 	if !one.Since.IsZero() {
 		c.Since = &one.Since
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // WritePlan writes a plan for people: what stops it, and the next stage; or whole, with all stages. live is the name
@@ -38,14 +37,14 @@ func (c *Collector) WritePlan(plan Plan, live string, whole bool) {
 
 // verify is the command that checks a stage.
 func (c *Collector) verify(s Stage, live string) string {
-	return shell.Words(slices.Concat(s.verify, c.Reach(live))...)
+	return action.Words(slices.Concat(s.verify, c.Reach(live))...)
 }
 
 // decision is the command that shows what to decide before the next stage: about the error that blocks it, or whether
 // it is done in another way. "" where nothing is to be decided.
 func (c *Collector) decision(of Plan, live string) string {
 	if blocked := of.Status.Summary.Blocked; len(blocked) > 0 {
-		return shell.Words("rke-lm", "rules", blocked[0])
+		return action.Words("rke-lm", "rules", blocked[0])
 	}
 	next, _ := lists.Find(of.Stages, func(s Stage) bool { return s.Name == of.Status.Next && s.State == plan.NotInFile })
 	if next.Name == "" {
@@ -118,7 +117,7 @@ func (c *Collector) writeOthers(plan Plan, live string) {
 	}
 	others := slices.DeleteFunc(unshown(plan.Status.Findings, shown), func(f transform.Finding) bool { return f.Severity == transform.Note })
 	if len(others) > 0 {
-		lint := shell.Words(slices.Concat([]string{"rke-lm", "lint"}, c.changing(live), c.whereOf(plan.Status, live))...)
+		lint := action.Words(slices.Concat([]string{"rke-lm", "lint"}, c.changing(live), c.whereOf(plan.Status, live))...)
 		fmt.Fprintln(c.Out, c.Palette.Wrap("also found: "+counted(others)+" ("+lint+")", ""))
 	}
 }

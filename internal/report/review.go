@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -193,7 +192,7 @@ func (c *Collector) WriteReview(r Review) error {
 			count[f.Severity]++
 		}
 		if f.Stops() {
-			c.Code = max(c.Code, exitcode.Found)
+			c.Code = max(c.Code, transform.ExitFound)
 		}
 	}
 	r.Errors = c.Errors

@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -232,17 +231,17 @@ func (r Runbook) patch(d RunbookDocument, file string) string {
 // command returns the command line for a stage.
 func (r Runbook) command(flag, stage string) string {
 	if r.Live != "" {
-		return shell.Words(append([]string{"rke-lm", "apply", "--plan", r.Folder, flag, stage, "--cluster", r.Live}, r.Server...)...)
+		return action.Words(append([]string{"rke-lm", "apply", "--plan", r.Folder, flag, stage, "--cluster", r.Live}, r.Server...)...)
 	}
-	line := shell.Line("rke-lm apply --plan %s %s %s", r.Folder, flag, stage)
+	line := action.Command("rke-lm apply --plan %s %s %s", r.Folder, flag, stage)
 	if r.Values != "" {
-		line += shell.Line(" --ccm-values %s", shell.Path(r.Values))
+		line += action.Command(" --ccm-values %s", action.Path(r.Values))
 	}
 	if slices.Contains(r.Files, "-") {
 		return line + " - < cluster.yaml > changed.yaml"
 	}
 	for _, f := range r.Files {
-		line += shell.Line(" %s", shell.Path(f))
+		line += action.Command(" %s", action.Path(f))
 	}
 	return line
 }
@@ -270,7 +269,7 @@ func (r Runbook) placed(command string) string {
 	for name, path := range paths {
 		for _, before := range []string{" ", "=", "file://"} {
 			for _, after := range []string{" ", "\n"} {
-				pairs = append(pairs, before+shell.Line("%s", shell.Path(name))+after, before+shell.Line("%s", shell.Path(path))+after)
+				pairs = append(pairs, before+action.Command("%s", action.Path(name))+after, before+action.Command("%s", action.Path(path))+after)
 			}
 		}
 	}
@@ -279,11 +278,11 @@ func (r Runbook) placed(command string) string {
 
 // clusterOf is how commands name Rancher's own cluster, or the one that is migrated: by variables,
 // as only the user knows what his kubeconfig calls them. No command runs without its variable.
-func clusterOf(rancher bool) shell.Cluster {
+func clusterOf(rancher bool) action.Cluster {
 	if rancher {
-		return shell.Cluster{Kubeconfig: `"${RANCHER_KUBECONFIG:?}"`}
+		return action.Cluster{Kubeconfig: `"${RANCHER_KUBECONFIG:?}"`}
 	}
-	return shell.Cluster{Context: `"${CONTEXT:?}"`}
+	return action.Cluster{Context: `"${CONTEXT:?}"`}
 }
 
 // step writes a command with a box to check.

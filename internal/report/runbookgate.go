@@ -12,7 +12,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/plan"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -78,9 +77,9 @@ func length(d time.Duration) string {
 func (r Runbook) verify(stage string, flags ...string) string {
 	words := stages.VerifyCommand(stage, r.Plan.Target, flags...)
 	if r.Live != "" {
-		return shell.Words(slices.Concat(words, []string{"--cluster", r.Live}, r.Server)...)
+		return action.Words(slices.Concat(words, []string{"--cluster", r.Live}, r.Server)...)
 	}
-	return clusterOf(false).In(shell.Words(words...))
+	return clusterOf(false).In(action.Words(words...))
 }
 
 // await is the same, for as long as a change may take.

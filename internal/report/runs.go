@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/redact"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // Runs shows what happens in runs over clusters: as lines of JSON, or as text, and at the end on a page.
@@ -76,9 +76,9 @@ func (r *Runs) WriteRun(cluster string, err error) error {
 	if r.OutputFormat != "html" || cluster == "" {
 		return err
 	}
-	state := waves.Done
+	state := transition.Done
 	if err != nil {
-		state = waves.Failed
+		state = transition.Failed
 	}
 	return errors.Join(err, r.writePage(migrate.Member{Cluster: cluster, State: state, Err: err}))
 }
@@ -97,7 +97,7 @@ func (r *Runs) WriteSummary(s migrate.Summary, again string) error {
 		WriteMigration(r.Out, r.Palette, made)
 	}
 	if r.Code = int(s.ExitCode()); err != nil {
-		return exitcode.With(s.ExitCode(), err)
+		return transform.WithExitCode(s.ExitCode(), err)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (r *Runs) writePage(all ...migrate.Member) error {
 }
 
 // Agree asks whether to start a wave.
-func (r *Runs) Agree(ctx context.Context, w waves.Wave) (bool, error) {
+func (r *Runs) Agree(ctx context.Context, w transition.Wave) (bool, error) {
 	fmt.Fprintf(r.Err, "\n%s:\n", w.Name)
 	for _, cluster := range w.Clusters {
 		fmt.Fprintf(r.Err, "  %s\n", cluster)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/waves"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 func TestOnlyAYesContinues(t *testing.T) {
@@ -41,7 +41,7 @@ func TestAUserWhoEndsTheRunNeedNotAnswer(t *testing.T) {
 }
 
 func TestThePageOfRunsHasAlsoThoseThatDidNotStart(t *testing.T) {
-	s := migrate.Summary{Stopped: true, Members: []migrate.Member{{Cluster: "a", State: waves.Failed, Err: exitcode.New(exitcode.Refused, "it is refused")}, {Cluster: "b", State: waves.Waiting}}}
+	s := migrate.Summary{Stopped: true, Members: []migrate.Member{{Cluster: "a", State: transition.Failed, Err: transform.NewError(transform.ExitRefused, "it is refused")}, {Cluster: "b", State: transition.Waiting}}}
 	for format, want := range map[string][]string{"html": {"<h2>a", "it is refused", "<h2>b"}, "json": {`"kind":"Migration"`, `"continue":"again"`}, "text": {"done: 0, failed: 1, not started: 1", "to continue: again"}} {
 		out, _, code := shownBy(func(c *Collector) {
 			c.OutputFormat = format

@@ -13,10 +13,9 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -87,7 +86,7 @@ func (a Apply) Run(ctx context.Context) ([]Result[Applied], error) {
 		}
 		return results, err
 	}
-	return nil, exitcode.New(exitcode.Refused, a.Folder+": it has no plan for these clusters; plan them with --out, or use other files")
+	return nil, transform.NewError(transform.ExitRefused, a.Folder+": it has no plan for these clusters; plan them with --out, or use other files")
 }
 
 func (a Apply) show(made report.Applied) {
@@ -103,7 +102,7 @@ func (a Apply) States(results []Result[Applied]) report.States {
 		if !r.Made.Changed {
 			continue
 		}
-		one := shell.Words(stages.VerifyCommand(r.Made.Verify, r.Made.Planned)...)
+		one := action.Words(stages.VerifyCommand(r.Made.Verify, r.Made.Planned)...)
 		switch changed++; {
 		case changed == 1:
 			check, live = one, r.Live.Name()
@@ -212,7 +211,7 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamled
 			if a.saved() {
 				advice += "; then plan again with --out and --replace"
 			}
-			return made, nil, exitcode.New(exitcode.Found, fmt.Sprintf("%sstage %s is blocked by the errors above; %s", name, s.Stage.Name, advice))
+			return made, nil, transform.NewError(transform.ExitFound, fmt.Sprintf("%sstage %s is blocked by the errors above; %s", name, s.Stage.Name, advice))
 		}
 		names = append(names, s.Stage.Name)
 	}

@@ -16,10 +16,10 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 const (
@@ -72,15 +72,15 @@ func (c *Connection) CheckPaths(paths []string) error {
 
 // InShell is what commands need to reach the cluster that the flags name; for one of a Rancher
 // nothing, as only rke-lm knows its address.
-func (c *Connection) InShell() (named shell.Cluster) {
+func (c *Connection) InShell() (named action.Cluster) {
 	if c.Live() {
 		return named
 	}
 	if c.Context != "" {
-		named.Context = shell.Word(c.Context)
+		named.Context = action.Word(c.Context)
 	}
 	if c.Kubeconfig != "" {
-		named.Kubeconfig = shell.Word(c.Kubeconfig)
+		named.Kubeconfig = action.Word(c.Kubeconfig)
 	}
 	return named
 }
@@ -170,7 +170,7 @@ func (c *Connector) Clusters(ctx context.Context) ([]string, error) {
 }
 
 func notCreated(o rancher.Object) error {
-	return exitcode.With(exitcode.Refused, fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", o.Title()))
+	return transform.WithExitCode(transform.ExitRefused, fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", o.Title()))
 }
 
 // RancherVersion is the version of a Rancher that was chosen, or else its own. It notes one that is not known.

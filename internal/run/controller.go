@@ -21,7 +21,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // Controller migrates the clusters that LeaderMigrations select.
@@ -127,5 +126,5 @@ func (s *selected) Permitted(home string) error {
 // Command is the command line that applies a stage to the file of a cluster.
 func (s *selected) Command(stage string) string {
 	flags := slices.DeleteFunc(slices.Clone(s.Continue), func(f string) bool { return strings.HasPrefix(f, "--manual-done=") })
-	return shell.Words(append([]string{"rke-lm", "apply", "--stage=" + stage}, flags...)...) + " FILE"
+	return action.Words(append([]string{"rke-lm", "apply", "--stage=" + stage}, flags...)...) + " FILE"
 }

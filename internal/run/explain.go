@@ -14,7 +14,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -72,7 +71,7 @@ func (e Explain) effective(d transform.Format, docs []*yamledit.Document, t tran
 	}
 	classes, err := d.Classes(docs, t)
 	if err == nil && len(classes) == 0 {
-		return config, exitcode.With(exitcode.Refused, docs[0].Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(d.Name)+" cluster gets the configuration in the file", "read the file, or see the diffs of plan"))
+		return config, transform.WithExitCode(transform.ExitRefused, docs[0].Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(d.Name)+" cluster gets the configuration in the file", "read the file, or see the diffs of plan"))
 	}
 	config.Classes = lists.Map(classes, func(c transform.MachineClass) report.Class { return report.NewClass(c, e.Key) })
 	return config, err

@@ -16,7 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -102,7 +102,7 @@ func (fs *Folders) claim(s plan.Saved) error {
 	}
 	place, of := strings.ToLower(planfolder.Place(s)), fmt.Sprintf("%s, document %d (%s)", s.Source.File, s.Source.Document+1, s.Cluster.Title())
 	if other, taken := fs.taken[place]; taken {
-		return exitcode.New(exitcode.Refused, fmt.Sprintf("%s: the folder %s has the plan of %s; use a different --out for each", of, filepath.Join(fs.Dir, planfolder.Place(s)), other))
+		return transform.NewError(transform.ExitRefused, fmt.Sprintf("%s: the folder %s has the plan of %s; use a different --out for each", of, filepath.Join(fs.Dir, planfolder.Place(s)), other))
 	}
 	fs.taken[place] = of
 	return nil

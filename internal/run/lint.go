@@ -17,7 +17,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	lm "github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -140,7 +139,7 @@ func (l Lint) refuse(made *Checked, err error) (keeps bool) {
 		keeps = found[0].Stops()
 	}
 	if keeps {
-		made.Code = exitcode.Of(err)
+		made.Code = transform.ExitCodeOf(err)
 	}
 	return keeps
 }
@@ -208,7 +207,7 @@ func configsIn(ctx context.Context, s source.Source) ([]configured, error) {
 		}
 	}
 	if s.Named && len(all) == 0 {
-		err = exitcode.With(exitcode.Refused, fmt.Errorf("%s: it has no %s; use a file with one, or a ConfigMap with one", s.Name, lm.Kind))
+		err = transform.WithExitCode(transform.ExitRefused, fmt.Errorf("%s: it has no %s; use a file with one, or a ConfigMap with one", s.Name, lm.Kind))
 	}
 	return all, err
 }

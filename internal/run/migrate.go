@@ -16,11 +16,10 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/plan"
-	"github.com/rke-lm/rke-lm/transform/shell"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // Migrate runs stages on live clusters of a Rancher.
@@ -35,11 +34,11 @@ type Migrate struct {
 	// Of many clusters:
 	Canaries []string
 	Size     int // of a wave; 0 for one wave
-	Limits   waves.Limits
-	Agree    func(context.Context, waves.Wave) (bool, error) // to start a wave; nil for yes
+	Limits   transition.Limits
+	Agree    func(context.Context, transition.Wave) (bool, error) // to start a wave; nil for yes
 	// The flags of the commands that continue the run of one cluster alone, and take it back.
 	Continue, Revert []string
-	Waves            []waves.Wave // in which they are migrated, once they are found
+	Waves            []transition.Wave // in which they are migrated, once they are found
 }
 
 // CheckWaves refuses limits of waves that they cannot have.
@@ -102,7 +101,7 @@ func (m *Migrate) Many(ctx context.Context) (s migrate.Summary, err error) {
 		return s, err
 	}
 	if len(objects) == 0 {
-		return s, exitcode.New(exitcode.Refused, rancher.ErrNone.Error()+" with these labels; rke-lm status lists the clusters of a Rancher")
+		return s, transform.NewError(transform.ExitRefused, rancher.ErrNone.Error()+" with these labels; rke-lm status lists the clusters of a Rancher")
 	}
 	of := map[string]rancher.Object{}
 	var names []string
@@ -113,7 +112,7 @@ func (m *Migrate) Many(ctx context.Context) (s migrate.Summary, err error) {
 	if err != nil {
 		return s, err
 	}
-	m.Waves = waves.Split(names, canaries, m.Size)
+	m.Waves = transition.Split(names, canaries, m.Size)
 	f := &migrate.Fleet{Waves: m.Waves, Limits: m.Limits, Refused: m.refused(ctx, server, objects), Agree: m.Agree}
 	f.Open = func(cluster string) (migrate.Options, error) { // with connections of its own, as a run over one cluster has
 		server, err := m.Connect(RetryTime)
@@ -167,8 +166,8 @@ func (m *Migrate) over(ctx context.Context, server *rancher.Server, o rancher.Ob
 	r.Server, r.Object = server, o
 	if r.Continue == "" {
 		one := "--cluster=" + o.FullName()
-		r.Continue = shell.Words(append([]string{"rke-lm", "migrate", one}, m.Continue...)...)
-		r.Revert = shell.Words(append([]string{"rke-lm", "rollback", one}, m.Revert...)...)
+		r.Continue = action.Words(append([]string{"rke-lm", "migrate", one}, m.Continue...)...)
+		r.Revert = action.Words(append([]string{"rke-lm", "rollback", one}, m.Revert...)...)
 	}
 	found, err := m.open(ctx, server, o)
 	if err != nil {
@@ -199,7 +198,7 @@ func (m *Migrate) open(ctx context.Context, server *rancher.Server, o rancher.Ob
 	switch {
 	case err != nil:
 	case f.Format.Live.Kind != o.Kind:
-		err = exitcode.With(exitcode.Refused, fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title()))
+		err = transform.WithExitCode(transform.ExitRefused, fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title()))
 	case CheckHostNames(m.Finder, f) != nil:
 		err = CheckHostNames(m.Finder, f)
 	case o.ID == "":

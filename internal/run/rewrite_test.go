@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -68,7 +67,7 @@ func TestPlansOfOtherClustersAreRefused(t *testing.T) {
 	file, o := reached(t, harbour)
 	_, err := Apply{Options: o, Choice: plan.Choice{Next: true}, Folder: "plans", Saved: []plan.Saved{}}.Run(t.Context())
 	text, readErr := os.ReadFile(file)
-	assert.Truef(t, readErr == nil && string(text) == harbour && exitcode.Of(err) == exitcode.Refused, "%v, %v", err, readErr)
+	assert.Truef(t, readErr == nil && string(text) == harbour && transform.ExitCodeOf(err) == transform.ExitRefused, "%v, %v", err, readErr)
 }
 
 // faulty is a cluster of which a rule cannot look at the document as it is.

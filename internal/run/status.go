@@ -22,7 +22,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -136,7 +135,7 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 	case s := <-done:
 		return s
 	case <-over:
-		return seen{list: []report.Status{{Name: name, Problem: "not complete after " + limit.String() + "; check the API server, or the program for the credentials"}}, code: exitcode.Failed}
+		return seen{list: []report.Status{{Name: name, Problem: "not complete after " + limit.String() + "; check the API server, or the program for the credentials"}}, code: transform.ExitFailed}
 	}
 }
 
@@ -159,7 +158,7 @@ func (s Status) look(ctx context.Context, t target) (all seen) {
 
 // troubled is the line of a cluster, or of several, that cannot be read.
 func troubled(name string, err error) seen {
-	return seen{list: []report.Status{{Name: name, Problem: err.Error()}}, code: exitcode.Of(err)}
+	return seen{list: []report.Status{{Name: name, Problem: err.Error()}}, code: transform.ExitCodeOf(err)}
 }
 
 // managed returns the clusters that an API server provisions as a Rancher, their code,

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 func TestALookWithoutAnEndIsAbandoned(t *testing.T) {
@@ -23,11 +23,11 @@ func TestALookWithoutAnEndIsAbandoned(t *testing.T) {
 			<-forever
 			return seen{}
 		})
-		assert.True(t, s.code == exitcode.Failed && len(s.list) == 1 && s.list[0].Name == "orchard" && strings.Contains(s.list[0].Problem, "; check the API server, or the program for the credentials"), s)
+		assert.True(t, s.code == transform.ExitFailed && len(s.list) == 1 && s.list[0].Name == "orchard" && strings.Contains(s.list[0].Problem, "; check the API server, or the program for the credentials"), s)
 		s = bounded(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) seen {
 			<-ctx.Done()
-			return seen{list: []report.Status{{Name: "orchard", Problem: "its own"}}, code: exitcode.Refused}
+			return seen{list: []report.Status{{Name: "orchard", Problem: "its own"}}, code: transform.ExitRefused}
 		})
-		assert.True(t, s.code == exitcode.Refused && s.list[0].Problem == "its own", s)
+		assert.True(t, s.code == transform.ExitRefused && s.list[0].Problem == "its own", s)
 	})
 }

@@ -5,7 +5,7 @@
 // does in its place.
 //
 // Invariant: a command, its reason, the permissions that it needs and the operation that does the same are
-// made in one place. Each value in a command is one argument to the shell.
+// made in one place. A command is made for a POSIX shell by [Command], in which each value is one argument.
 package action
 
 // Action is a step that is not an edit of the document.

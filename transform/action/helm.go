@@ -3,30 +3,28 @@
 
 package action
 
-import "github.com/rke-lm/rke-lm/transform/shell"
-
 // Upgrade installs a chart, or brings its release to other values.
 func Upgrade(h HelmUpgrade, why string) Action {
-	return Action{Why: why, Command: shell.Words(append([]string{"helm"}, h.Args()...)...), Needs: NeedsHelm, Op: h}
+	return Action{Why: why, Command: Words(append([]string{"helm"}, h.Args()...)...), Needs: NeedsHelm, Op: h}
 }
 
 // Args are the arguments of helm.
 func (h HelmUpgrade) Args() []string {
-	flags := []string{"--repo", h.Repo, "--version", h.Version, "--namespace", h.Namespace, "--values", shell.Path(h.Values)}
-	return shell.Arguments([]string{"upgrade", "--install"}, []string{h.Release, h.Chart}, flags)
+	flags := []string{"--repo", h.Repo, "--version", h.Version, "--namespace", h.Namespace, "--values", Path(h.Values)}
+	return Arguments([]string{"upgrade", "--install"}, []string{h.Release, h.Chart}, flags)
 }
 
 // Values shows the values of a release before an upgrade replaces them.
 func Values(release, namespace, why string) Action {
-	return Action{Why: why, Command: shell.Line("helm get values %s --namespace %s", release, namespace), Op: HelmValues{}}
+	return Action{Why: why, Command: Command("helm get values %s --namespace %s", release, namespace), Op: HelmValues{}}
 }
 
 // Uninstall takes a release out of the cluster.
 func Uninstall(h HelmUninstall, why string) Action {
-	return Action{Why: why, Command: shell.Words(append([]string{"helm"}, h.Args()...)...), Op: h}
+	return Action{Why: why, Command: Words(append([]string{"helm"}, h.Args()...)...), Op: h}
 }
 
 // Args are the arguments of helm.
 func (h HelmUninstall) Args() []string {
-	return shell.Arguments([]string{"uninstall"}, []string{h.Release}, []string{"--namespace", h.Namespace})
+	return Arguments([]string{"uninstall"}, []string{h.Release}, []string{"--namespace", h.Namespace})
 }

@@ -5,8 +5,6 @@ package action
 
 import (
 	"fmt"
-
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // CordonAnnotation is on the nodes that rke-lm cordoned; only these are released.
@@ -16,7 +14,7 @@ const CordonAnnotation = "rke-lm.io/cordoned"
 func CordonNodes(selector, run string) Action {
 	return Action{
 		Why: "cordon the control planes that are not cordoned yet, and annotate them",
-		Command: shell.Line(`for node in $(kubectl get nodes -l %s --field-selector spec.unschedulable!=true -o name); do kubectl annotate --overwrite "$node" %s=%s && kubectl cordon "$node"; done`,
+		Command: Command(`for node in $(kubectl get nodes -l %s --field-selector spec.unschedulable!=true -o name); do kubectl annotate --overwrite "$node" %s=%s && kubectl cordon "$node"; done`,
 			selector, CordonAnnotation, run),
 		Needs: NeedsCordon, Op: Cordon{selector},
 	}
@@ -26,7 +24,7 @@ func CordonNodes(selector, run string) Action {
 func UncordonNodes(run string) Action {
 	return Action{
 		Why: "uncordon exactly the nodes that have the annotation",
-		Command: shell.Line(`for node in $(kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.metadata.annotations.rke-lm\.io/cordoned}{"\n"}{end}' | awk -v run=%s '$2 == run {print $1}'); do kubectl uncordon "$node" && kubectl annotate "node/$node" %s-; done`,
+		Command: Command(`for node in $(kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.metadata.annotations.rke-lm\.io/cordoned}{"\n"}{end}' | awk -v run=%s '$2 == run {print $1}'); do kubectl uncordon "$node" && kubectl annotate "node/$node" %s-; done`,
 			run, CordonAnnotation),
 		Needs: NeedsCordon, Op: Uncordon{},
 	}
@@ -68,19 +66,19 @@ func RegisterNodes() Action {
 
 // PlaceFile puts a file that a plan folder holds on every control-plane node.
 func PlaceFile(file, path, why string) Action {
-	return Action{Why: why, Command: shell.Line("install -m 0644 %s %s", shell.Path(file), shell.Path(path)), Op: Place{file, path}}
+	return Action{Why: why, Command: Command("install -m 0644 %s %s", Path(file), Path(path)), Op: Place{file, path}}
 }
 
 // RemoveFile takes a file off every control-plane node.
 func RemoveFile(path, why string) Action {
-	return Action{Why: why, Command: shell.Line("rm %s", shell.Path(path)), Op: Remove{path}}
+	return Action{Why: why, Command: Command("rm %s", Path(path)), Op: Remove{path}}
 }
 
 // RKEUp brings a cluster.yml to its cluster.
 func RKEUp(config string) Action {
 	return Action{
 		Why:     "apply the file to the cluster, with its .rkestate file next to it; rke up exits when every node has applied it",
-		Command: shell.Line("rke up --config %s", shell.Path(config)),
+		Command: Command("rke up --config %s", Path(config)),
 	}
 }
 
@@ -91,7 +89,7 @@ const KubeadmFile = "ClusterConfiguration.yaml"
 func KubeadmSource() Action {
 	return Action{
 		Why:     "if kubeadm manages the cluster, make the same change in its ClusterConfiguration, or its next upgrade reverts it; rke-lm plans that document like this one",
-		Command: shell.Line("kubectl -n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > %s", KubeadmFile),
+		Command: Command("kubectl -n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > %s", KubeadmFile),
 	}
 }
 
@@ -99,7 +97,7 @@ func KubeadmSource() Action {
 func KubeadmUpload(file string) Action {
 	return Action{
 		Why:     "upload the changed ClusterConfiguration to the cluster; this changes no static pod",
-		Command: shell.Line("kubeadm init phase upload-config kubeadm --config %s", shell.Path(file)),
+		Command: Command("kubeadm init phase upload-config kubeadm --config %s", Path(file)),
 	}
 }
 
@@ -109,7 +107,7 @@ func KubeadmUpload(file string) Action {
 func APIServerProvider(from, to string) Action {
 	return Action{
 		Why:     fmt.Sprintf("on the control-plane nodes, one at a time, make kube-apiserver %s where it has --cloud-provider=%s", to, from),
-		Command: shell.Line("sed %s /etc/kubernetes/manifests/kube-apiserver.yaml > /etc/kubernetes/kube-apiserver.yaml && mv /etc/kubernetes/kube-apiserver.yaml /etc/kubernetes/manifests/", otherProvider(from, to)),
+		Command: Command("sed %s /etc/kubernetes/manifests/kube-apiserver.yaml > /etc/kubernetes/kube-apiserver.yaml && mv /etc/kubernetes/kube-apiserver.yaml /etc/kubernetes/manifests/", otherProvider(from, to)),
 	}
 }
 
@@ -119,7 +117,7 @@ func APIServerProvider(from, to string) Action {
 func KubeletProvider(from, to, when, also string) Action {
 	return Action{
 		Why:     fmt.Sprintf("%s, on the nodes, one at a time, make the kubelet %s: it is a flag in an environment file, not a field of KubeletConfiguration%s", when, to, also),
-		Command: shell.Line("grep -Fls -e --cloud-provider=%s /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet /etc/sysconfig/kubelet | xargs -r sed -i %s && systemctl restart kubelet", from, otherProvider(from, to)),
+		Command: Command("grep -Fls -e --cloud-provider=%s /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet /etc/sysconfig/kubelet | xargs -r sed -i %s && systemctl restart kubelet", from, otherProvider(from, to)),
 		Op:      Kubelets{to},
 	}
 }
@@ -127,5 +125,5 @@ func KubeletProvider(from, to, when, also string) Action {
 // otherProvider is the program of sed that changes the provider among arguments.
 func otherProvider(from, to string) string {
 	const flag = "--cloud-provider="
-	return shell.Substitute(flag+from, flag+to)
+	return Substitute(flag+from, flag+to)
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"path"
 	"time"
-
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // RolloutTime is how long a change may take to reach every machine before something is
@@ -20,7 +18,7 @@ const RolloutTime = time.Hour
 func ClusterSettled(namespace, name string) Action {
 	return Action{
 		Why:     "on Rancher's own cluster, wait until every machine has applied the change",
-		Command: shell.Line("kubectl -n %s wait rkecontrolplanes.rke.cattle.io/%s --for=condition=Reconciled --timeout=%s", namespace, name, fmt.Sprintf("%dm", RolloutTime/time.Minute)),
+		Command: Command("kubectl -n %s wait rkecontrolplanes.rke.cattle.io/%s --for=condition=Reconciled --timeout=%s", namespace, name, fmt.Sprintf("%dm", RolloutTime/time.Minute)),
 		Shows:   true, Op: Settle{},
 	}
 }
@@ -34,7 +32,7 @@ func ClusterUpdated() Action {
 	}
 	return Action{
 		Why:     "apply the change to Rancher; on Rancher's own cluster, the cluster must become Updated, Provisioned and Ready again",
-		Command: shell.Line("kubectl get clusters.management.cattle.io -o custom-columns=%s", columns),
+		Command: Command("kubectl get clusters.management.cattle.io -o custom-columns=%s", columns),
 		Shows:   true, Op: Settle{},
 	}
 }
@@ -47,7 +45,7 @@ const SecretCredential = "credential"
 func Copy(c CopySecret) Action {
 	return Action{
 		Why: "before the edit, copy the provider's configuration from Rancher's own cluster ($RANCHER_KUBECONFIG) into the cluster, where the chart mounts it",
-		Command: shell.Line(`kubectl --kubeconfig "${RANCHER_KUBECONFIG:?}" -n %s get secret -o jsonpath='{.data.`+SecretCredential+`}' %--%s | base64 -d | kubectl -n kube-system create secret generic --from-file=%s=/dev/stdin %--%s`,
+		Command: Command(`kubectl --kubeconfig "${RANCHER_KUBECONFIG:?}" -n %s get secret -o jsonpath='{.data.`+SecretCredential+`}' %--%s | base64 -d | kubectl -n kube-system create secret generic --from-file=%s=/dev/stdin %--%s`,
 			c.Namespace, c.Name, c.Key, c.To),
 		Needs: NeedsCloudConfig, Op: c,
 	}
@@ -57,7 +55,7 @@ func Copy(c CopySecret) Action {
 func ApplyConfigMap(file, namespace, name string) Action {
 	return Action{
 		Why:     "before the edit, apply the ConfigMap " + namespace + "/" + name + " to Rancher's own cluster ($RANCHER_KUBECONFIG), where the edit refers to it; plan --out writes it",
-		Command: shell.Line(`kubectl --kubeconfig "${RANCHER_KUBECONFIG:?}" apply -f %s`, shell.Path(path.Base(file))),
+		Command: Command(`kubectl --kubeconfig "${RANCHER_KUBECONFIG:?}" apply -f %s`, Path(path.Base(file))),
 		Needs:   NeedsConfigurations, Op: Apply{file, true},
 	}
 }

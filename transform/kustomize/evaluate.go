@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rules"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -196,5 +196,5 @@ func (k *Kustomization) instead() string {
 
 // Rendered is the command that plans what a folder makes.
 func Rendered(folder string) string {
-	return shell.Line("kubectl kustomize %s | rke-lm plan -", shell.Path(folder))
+	return action.Command("kubectl kustomize %s | rke-lm plan -", action.Path(folder))
 }

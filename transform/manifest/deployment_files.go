@@ -13,7 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/action"
 )
 
 // moved lists the objects that hold what was on the host: for each the command
@@ -69,7 +69,7 @@ func (o *moved) object(m *Manifest, v volumeOf) corev1.VolumeSource {
 	if a, found := m.flag(configFlag); found && slices.Equal(v.files, []string{a.Value}) {
 		kind, source = []string{"configmap"}, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items}}
 	}
-	o.commands = append(o.commands, shell.Words(slices.Concat(command, kind, []string{name}, from)...))
+	o.commands = append(o.commands, action.Words(slices.Concat(command, kind, []string{name}, from)...))
 	return source
 }
 
@@ -99,7 +99,7 @@ func (m *Manifest) heading(d appsv1.Deployment, s Scaling, from moved) string {
 		"pods). Apply it, wait until all pods run, and then remove the static pods, one control-plane",
 		"node at a time:",
 		"",
-		"  " + shell.Line("kubectl -n %s rollout status deployment/%s", d.Namespace, d.Name),
+		"  " + action.Command("kubectl -n %s rollout status deployment/%s", d.Namespace, d.Name),
 		"  mv /etc/kubernetes/manifests/kube-controller-manager.yaml /etc/kubernetes/",
 	}
 	if len(from.commands) > 0 {

@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -136,10 +135,10 @@ func deliver(doc *yamledit.Document, file string) transform.Delivery {
 		hidden := path.Join(path.Dir(to), "."+path.Base(to))
 		return transform.Delivery{
 			How:     "the control-plane nodes, one at a\ntime, with no copy of the old manifest in the kubelet's folder:",
-			Command: shell.Line("install -m 0600 %s %s && mv %s %s", shell.Path(file), hidden, hidden, to),
+			Command: action.Command("install -m 0600 %s %s && mv %s %s", action.Path(file), hidden, hidden, to),
 		}
 	}
-	return transform.Delivery{How: "the cluster:", Command: shell.Line("kubectl apply -f %s", shell.Path(file)), Resource: transform.ResourceOf(doc)}
+	return transform.Delivery{How: "the cluster:", Command: action.Command("kubectl apply -f %s", action.Path(file)), Resource: transform.ResourceOf(doc)}
 }
 
 // podFile is where the manifest of a component lies on its node: where it was read,

@@ -6,9 +6,9 @@ package plan
 import (
 	"slices"
 
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -23,7 +23,7 @@ type ManualStagePending struct {
 func (e *ManualStagePending) Error() string { return e.At.Error() }
 
 // ExitCode is that of a stage that is left to do.
-func (e *ManualStagePending) ExitCode() exitcode.Code { return exitcode.Found }
+func (e *ManualStagePending) ExitCode() transform.ExitCode { return transform.ExitFound }
 
 // Unwrap gives access to the place.
 func (e *ManualStagePending) Unwrap() error { return e.At }
@@ -42,7 +42,7 @@ func (p *Plan) pending(chosen []Step, c Choice) error {
 		}
 		what, do := " is left", "do it manually, check it, and confirm it with --manual-done "+s.Stage.Name
 		if s.State == NotInFile {
-			do = shell.Line("rke-lm plan --stage %s", s.Stage.Name) + " shows what to check; if a manager runs, accept it with --accept " + RuleNotInFile
+			do = action.Command("rke-lm plan --stage %s", s.Stage.Name) + " shows what to check; if a manager runs, accept it with --accept " + RuleNotInFile
 		}
 		after, follows := lists.Find(p.Steps[i+1:], func(s Step) bool { return s.State != Blocked && slices.Contains(names, s.Stage.Name) })
 		switch {

@@ -7,8 +7,8 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -44,9 +44,9 @@ func (p *Plan) PatchCommand(doc *yamledit.Document, file string) string {
 	resource, root := p.Delivery(doc, "").Resource, doc.Root()
 	name, _ := root.Get("metadata", "name").String()
 	if namespace, _ := root.Get("metadata", "namespace").String(); namespace != "" {
-		return shell.Line("kubectl -n %s patch %s/%s --type=json --patch-file %s", namespace, resource, name, file)
+		return action.Command("kubectl -n %s patch %s/%s --type=json --patch-file %s", namespace, resource, name, file)
 	}
-	return shell.Line("kubectl patch %s/%s --type=json --patch-file %s", resource, name, file)
+	return action.Command("kubectl patch %s/%s --type=json --patch-file %s", resource, name, file)
 }
 
 // printed reports whether an API server has the document, and kubectl printed it.

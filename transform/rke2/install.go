@@ -17,7 +17,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -41,7 +40,7 @@ func (m *migration) installCCM() transform.Stage {
 	return m.stages().Install(s, "apply this stage and the switch in one change")
 }
 
-func addsChart() string { return shell.Line("rke-lm apply --stage %s", stages.InstallCCM) }
+func addsChart() string { return action.Command("rke-lm apply --stage %s", stages.InstallCCM) }
 
 func (m *migration) installWhat() string {
 	if _, own := m.workload(); own {

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
@@ -48,7 +48,7 @@ func IsCanary(raw []byte) bool {
 }
 
 // ErrForeignCanary refuses a namespace of another user.
-var ErrForeignCanary = exitcode.New(exitcode.Refused, "the cluster has a namespace "+CanaryName+" that rke-lm did not create; rename or delete it, or run without --canary-service")
+var ErrForeignCanary = transform.NewError(transform.ExitRefused, "the cluster has a namespace "+CanaryName+" that rke-lm did not create; rename or delete it, or run without --canary-service")
 
 // CanaryAddress returns the address of the load balancer of the Service; "" while it has none.
 // It fails where another program than the cloud controllers makes the load balancer.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/rules"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // daemonSetEmpty does not trust a rollout that is done: one of no pods is too.
@@ -50,7 +50,7 @@ func short(d observed.DaemonSet, want int) string {
 func (j *evaluation) daemonSetRestarting(found report) {
 	for _, p := range j.of(observed.CloudManager) {
 		path := p.Path()
-		fix := "check the log: " + shell.Line("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; common causes are routes without --cluster-cidr and permissions that only the leader needs"
+		fix := "check the log: " + action.Command("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; common causes are routes without --cluster-cidr and permissions that only the leader needs"
 		lease, record := j.endedWith(p)
 		switch {
 		case crashes(p):

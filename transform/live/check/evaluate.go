@@ -15,10 +15,10 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -32,7 +32,7 @@ type Choice struct {
 	// Given are the arguments of a kube-controller-manager that is no pod, for what depends on its timings.
 	Given []Given
 	// Cluster is what the commands of advice need to reach the cluster.
-	Cluster shell.Cluster
+	Cluster action.Cluster
 }
 
 // Verdict is what there is to say about an observation.

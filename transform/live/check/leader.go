@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 const (
@@ -183,7 +183,7 @@ func (j *evaluation) leaderMissing(found report) {
 	fix := "check the log of the cloud-controller-manager, its arguments, and its permission on its lease"
 	path := "kube-system/pods"
 	if l.lease != "" {
-		fix += ": " + shell.Line("kubectl auth can-i update leases/%s -n kube-system --as %s", l.lease, j.leaderUser())
+		fix += ": " + action.Command("kubectl auth can-i update leases/%s -n kube-system --as %s", l.lease, j.leaderUser())
 		path = leasePath(l.lease)
 	}
 	found(path, l.missing, fix)

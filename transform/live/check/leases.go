@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -69,7 +69,7 @@ func (j *evaluation) leaseOwnerless(found report) {
 	lease := j.lease()
 	record, there := j.Lease(lease.Name)
 	fix := "check the logs of both managers, and their permission on the lease: " +
-		shell.Line("kubectl auth can-i update leases/%s -n %s --as %s", lease.Name, leadermigration.Namespace, leadermigration.ManagerUser)
+		action.Command("kubectl auth can-i update leases/%s -n %s --as %s", lease.Name, leadermigration.Namespace, leadermigration.ManagerUser)
 	path := leasePath(lease.Name)
 	switch {
 	case !there && !j.Saw(observed.Leases):

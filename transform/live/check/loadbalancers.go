@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // loadBalancerPending is the rule that finds Services without a load balancer.
@@ -166,5 +166,5 @@ func remedy(s observed.Service) (fix string) {
 	if s.Failure != nil {
 		fix = aws.Fix(s.Failure.Message)
 	}
-	return cmp.Or(fix, "check its Events and the log of the manager that holds the lease: "+shell.Line("kubectl -n %s describe service %--%s", s.Namespace, s.Name))
+	return cmp.Or(fix, "check its Events and the log of the manager that holds the lease: "+action.Command("kubectl -n %s describe service %--%s", s.Namespace, s.Name))
 }

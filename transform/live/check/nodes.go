@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rules"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // nodeUninitialized also looks for the labels that the initialisation writes;
@@ -40,7 +39,7 @@ func (j *evaluation) initialize(n observed.Node) string {
 	if len(j.cloud()) == 0 {
 		return "first install the cloud-controller-manager: without one nothing initializes the Node, and none was seen; rke-lm plan shows the stage that is next"
 	}
-	return "make the cloud-controller-manager initialize the Node again: " + shell.Line("kubectl taint node %--%s %s=true:NoSchedule", n.Name, observed.Uninitialized)
+	return "make the cloud-controller-manager initialize the Node again: " + action.Command("kubectl taint node %--%s %s=true:NoSchedule", n.Name, observed.Uninitialized)
 }
 
 // nodeRenamed compares the nodes with the snapshot: the same name with another
@@ -107,7 +106,7 @@ func (j *evaluation) cordonLeft(found report) {
 	for _, n := range j.Nodes {
 		if n.Cordoned != "" && n.Unschedulable {
 			found(nodePath(n.Name), "rke-lm cordoned the node for "+n.Cordoned+", and it is still cordoned",
-				shell.Line("kubectl uncordon %--%s && kubectl annotate node/%s %s-", n.Name, n.Name, action.CordonAnnotation))
+				action.Command("kubectl uncordon %--%s && kubectl annotate node/%s %s-", n.Name, n.Name, action.CordonAnnotation))
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // Every provider ID is either right or found by one rule.
@@ -84,7 +84,7 @@ func TestTheTaintIsOnlyAddedOnceAManagerRuns(t *testing.T) {
 		all := fixes(Evaluate(o, Choice{}))
 		assert.Truef(t, strings.Contains(all, before) && !strings.Contains(all, "taint node"), "%q without a manager: %s", id, all)
 		o.Managers = []observed.Manager{{Component: observed.CloudManager, Pod: "aws-cloud-controller-manager-x", Namespace: "kube-system", Running: true}}
-		all = fixes(Evaluate(o, Choice{Cluster: shell.Cluster{Context: "prod"}}))
+		all = fixes(Evaluate(o, Choice{Cluster: action.Cluster{Context: "prod"}}))
 		assert.Truef(t, strings.Contains(all, after) && !strings.Contains(all, before), "%q with a manager: %s", id, all)
 	}
 }

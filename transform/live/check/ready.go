@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // nodeNotReady is the rule that finds nodes that are not ready.
@@ -24,7 +24,7 @@ func (j *evaluation) nodeNotReady(found report) {
 		if n.IsReady() {
 			continue
 		}
-		f := found(nodePath(n.Name), notReady(n), "check its kubelet and its machine: "+shell.Line("kubectl describe node %--%s", n.Name))
+		f := found(nodePath(n.Name), notReady(n), "check its kubelet and its machine: "+action.Command("kubectl describe node %--%s", n.Name))
 		switch {
 		case n.ControlPlane():
 			f.Fix += "; no stage starts while a control plane is NotReady, unless with --accept " + nodeNotReady

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -89,7 +88,7 @@ func (r *Refused) Error() string {
 }
 
 // ExitCode is that of a refusal.
-func (r *Refused) ExitCode() exitcode.Code { return exitcode.Refused }
+func (r *Refused) ExitCode() transform.ExitCode { return transform.ExitRefused }
 
 // Refuse returns *Refused where a finding stops a change.
 func Refuse(title string, findings []transform.Finding) error {

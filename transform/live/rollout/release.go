@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/action"
 )
 
 // Release is a release of helm in the cluster that a run upgrades.
@@ -43,7 +43,7 @@ func (s Change) valuesReplaced(found report) {
 	}
 	const file = "values.yaml"
 	found(r.path(), r.title()+" has values that the run would drop or change, and the migration does not require it: "+strings.Join(r.Replaced, ", "),
-		"write them to a file, and run the command with --ccm-values "+file+": "+shell.Line("helm get values %s --namespace %s --output yaml", r.Name, r.Namespace)+" > "+file+
+		"write them to a file, and run the command with --ccm-values "+file+": "+action.Command("helm get values %s --namespace %s --output yaml", r.Name, r.Namespace)+" > "+file+
 			"; if flags such as --ccm-image-repository set them in an earlier run, repeat the flags; to replace the values, use --accept "+ValuesReplaced)
 }
 
@@ -53,7 +53,7 @@ func (s Change) valuesNotInFile(found report) {
 		return
 	}
 	found(r.path(), r.title()+" has values that "+r.File+" does not have or changes, and helm gets those of the file: "+strings.Join(r.Replaced, ", "),
-		"add them to "+r.File+" if the cluster needs them; compare: "+shell.Line("helm get values %s --namespace %s", r.Name, r.Namespace))
+		"add them to "+r.File+" if the cluster needs them; compare: "+action.Command("helm get values %s --namespace %s", r.Name, r.Namespace))
 }
 
 func (r *Release) path() string { return "helm release " + r.Namespace + "/" + r.Name }

@@ -11,10 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // Registration is how a Node with the provider ID of another provider gets one of AWS.
@@ -42,13 +42,13 @@ func (r Planner) Registration(nodes []observed.Node, first observed.Node) Regist
 	restart := r.Format.Live.Restart(first.ControlPlane())
 	return Registration{
 		Why:     why,
-		Command: drain(first) + shell.Line(" && kubectl delete node %--%s", first.Name) + "\n  # on its machine: " + restart,
+		Command: drain(first) + action.Command(" && kubectl delete node %--%s", first.Name) + "\n  # on its machine: " + restart,
 		Restart: restart,
 	}
 }
 
 func drain(n observed.Node) string {
-	return shell.Line("kubectl drain %--%s --ignore-daemonsets --delete-emptydir-data", n.Name)
+	return action.Command("kubectl drain %--%s --ignore-daemonsets --delete-emptydir-data", n.Name)
 }
 
 // replacement is for an etcd member: RKE2 removes the member of a Node that is deleted, and

@@ -9,12 +9,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/redact"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // Link is how Rancher finds the Node of a machine again that registered with another provider
@@ -47,7 +47,7 @@ func Relink(machines []rollout.Machine, nodes []observed.Node) (Link, bool) {
 // Command is the one that a person runs.
 func (l Link) Command(namespace string) string {
 	group, version, _ := strings.Cut(l.Object.APIVersion, "/")
-	return "# on Rancher's own cluster:\n  " + shell.Line(`kubectl -n %s patch %s.%s.%s/%s --type=merge -p %s`, namespace, l.Object.Kind, version, group, l.Object.Name, `{"spec":{"providerID":"`+l.After+`"}}`)
+	return "# on Rancher's own cluster:\n  " + action.Command(`kubectl -n %s patch %s.%s.%s/%s --type=merge -p %s`, namespace, l.Object.Kind, version, group, l.Object.Name, `{"spec":{"providerID":"`+l.After+`"}}`)
 }
 
 // Patch is the same for an API server. It fits only the ID of before.

@@ -1,12 +1,16 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transition decides how a live cluster goes through the stages, forward and
-// backward: what comes next, and what has to hold after it.
+// Package transition decides how live clusters go through the stages, forward and
+// backward: what comes next, and what has to hold after it; and which of many clusters
+// comes next.
 //
 // Invariant: it uses what the cluster's object and the cluster itself show, and
 // nothing that a run remembers; so a run that was killed is continued by the
-// same decisions.
+// same decisions. What is next of many clusters follows from their states, and a
+// [Policy] adds the time and approvals, which are passed too. No more clusters run at once
+// than are allowed to, no wave starts before every cluster of the waves before it has
+// ended, and after too many failures nothing starts.
 package transition
 
 import (

@@ -6,7 +6,6 @@ package aws
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // The kubelet had credentials for ECR of its own up to 1.26; from 1.27 on it asks a
@@ -45,7 +44,7 @@ func CredentialProvider(at Place) action.Action {
 	if at.Arguments {
 		what += ", and its kubelet --image-credential-provider-config=" + at.Config + " and --image-credential-provider-bin-dir=" + at.Folder
 	}
-	return action.Action{Why: what, Command: shell.Line("install -D -m 0644 %s %s && test -x %s/%s", ProviderFile, shell.Path(at.Config), shell.Path(at.Folder), provider)}
+	return action.Action{Why: what, Command: action.Command("install -D -m 0644 %s %s && test -x %s/%s", ProviderFile, action.Path(at.Config), action.Path(at.Folder), provider)}
 }
 
 // ECRNeeds is what nodes need for their images in ECR before they run 1.27.

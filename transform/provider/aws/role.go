@@ -16,7 +16,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // ManagerNeeds is what a cloud-controller-manager needs before it starts. config is the
@@ -28,10 +27,10 @@ func ManagerNeeds(config string) transform.Preparation {
 			") and tags " + TagPrefix + cmp.Or(id, "ID"),
 		Actions: []action.Action{{ // a policy is added to a role, which keeps those that it has
 			Why:     "the IAM role of the control planes has the permissions in " + ManagerPolicyFile,
-			Command: shell.Line(`aws iam put-role-policy --role-name "${CONTROL_PLANE_ROLE:?set it to the IAM role of the control planes}" --policy-name aws-cloud-controller-manager --policy-document file://%s`, ManagerPolicyFile),
+			Command: action.Command(`aws iam put-role-policy --role-name "${CONTROL_PLANE_ROLE:?set it to the IAM role of the control planes}" --policy-name aws-cloud-controller-manager --policy-document file://%s`, ManagerPolicyFile),
 		}, {
 			Why:     "the IAM role of the other nodes has the permissions in " + NodePolicyFile,
-			Command: shell.Line(`aws iam put-role-policy --role-name "${NODE_ROLE:?set it to the IAM role of the other nodes}" --policy-name kubernetes-node --policy-document file://%s`, NodePolicyFile),
+			Command: action.Command(`aws iam put-role-policy --role-name "${NODE_ROLE:?set it to the IAM role of the other nodes}" --policy-name kubernetes-node --policy-document file://%s`, NodePolicyFile),
 		}, Tagged(id), Tag(id)},
 		Files: []transform.File{
 			{Name: ManagerPolicyFile, Content: managerPolicy()},

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // TagPrefix begins the key of the tag that says which cluster a resource is of
@@ -57,9 +56,9 @@ func plain(value string) string {
 
 // Tagged shows what has the tag of the cluster.
 func Tagged(id string) action.Action {
-	command := shell.Line(describeUnknown)
+	command := action.Command(describeUnknown)
 	if id != "" {
-		command = shell.Line(describe, id, id, id)
+		command = action.Command(describe, id, id, id)
 	}
 	return action.Action{
 		Why:     "all instances of the cluster, its subnets, and one security group of each instance have the tag " + TagPrefix + cmp.Or(id, "ID") + "; the manager does not start without the one of its own instance",
@@ -87,9 +86,9 @@ const (
 // Tag gives the tag to what lacks it.
 func Tag(id string) action.Action {
 	const resources = "aws ec2 create-tags --resources ${RESOURCES:?set it to the IDs that lack the tag} --tags Key=" + TagPrefix
-	command := shell.Line(resources + unknownID + ",Value=owned")
+	command := action.Command(resources + unknownID + ",Value=owned")
 	if id != "" {
-		command = shell.Line(resources+"%s,Value=owned", id)
+		command = action.Command(resources+"%s,Value=owned", id)
 	}
 	return action.Action{
 		Why:     "add the tag where it is missing (owned, or shared for a subnet of several clusters); never to a second security group of an instance",

@@ -1,11 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shell writes commands for a POSIX shell.
-//
-// Invariant: a command is a constant text, and a value is one word of it or a part
-// of one. Whatever the value holds, the shell neither runs, splits nor expands it.
-package shell
+package action
 
 import (
 	"fmt"
@@ -19,7 +15,8 @@ import (
 // variable of type string does not convert by itself.
 type constant string
 
-// Line returns a command. In its format
+// Command returns a command for a POSIX shell: a constant text, in which a value is one word or a part of one.
+// Whatever the value holds, the shell neither runs, splits nor expands it. In its format
 //
 //	%s   is a value as a word or a part of one; it is never between quotes
 //	%--  is -- and a space where a value after it begins with a dash, and nothing
@@ -27,7 +24,7 @@ type constant string
 //	%%   is a percent sign
 //
 // It panics where format and values do not match, which is an error of the program.
-func Line(format constant, values ...string) string {
+func Command(format constant, values ...string) string {
 	var b strings.Builder
 	b.Grow(2 * len(format))
 	in := quotes{}
@@ -35,7 +32,7 @@ func Line(format constant, values ...string) string {
 		switch {
 		case strings.HasPrefix(rest, "%s"):
 			if in.any() || len(values) == 0 {
-				panic(fmt.Sprintf("shell: no value belongs in %q at %q", format, rest))
+				panic(fmt.Sprintf("action: no value belongs in %q at %q", format, rest))
 			}
 			b.WriteString(Word(values[0]))
 			rest, values = rest[2:], values[1:]
@@ -54,7 +51,7 @@ func Line(format constant, values ...string) string {
 		}
 	}
 	if len(values) > 0 {
-		panic(fmt.Sprintf("shell: %d values too many for %q", len(values), format))
+		panic(fmt.Sprintf("action: %d values too many for %q", len(values), format))
 	}
 	return b.String()
 }

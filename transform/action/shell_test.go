@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package shell
+package action
 
 import (
 	"os/exec"
@@ -21,18 +21,18 @@ func TestPlainValuesStayAsTheyAre(t *testing.T) {
 }
 
 func TestNamesAreNeverFlags(t *testing.T) {
-	assert.Equal(t, Line("kubectl -n %s delete --now %--%s %s", "a", "pod", "b"), "kubectl -n a delete --now pod b")
-	assert.Equal(t, Line("kubectl -n %s delete --now %--%s %s", "-a", "pod", "-b"), "kubectl -n -a delete --now -- pod -b")
+	assert.Equal(t, Command("kubectl -n %s delete --now %--%s %s", "a", "pod", "b"), "kubectl -n a delete --now pod b")
+	assert.Equal(t, Command("kubectl -n %s delete --now %--%s %s", "-a", "pod", "-b"), "kubectl -n -a delete --now -- pod -b")
 	assert.Equal(t, strings.Join(Arguments([]string{"up"}, []string{"-a"}, []string{"--x", "y"}), " "), "up --x y -- -a")
 	assert.True(t, Path("-") == "./-" && Path("a") == "a", "a path that is a flag")
 }
 
 func TestAFormatThatDoesNotMatchPanics(t *testing.T) {
 	for name, f := range map[string]func(){
-		"a value in quotes":        func() { Line("echo '%s'", "x") },
-		"a value in double quotes": func() { Line(`echo "%s"`, "x") },
-		"a value too few":          func() { Line("echo %s %s", "x") },
-		"a value too many":         func() { Line("echo", "x") },
+		"a value in quotes":        func() { Command("echo '%s'", "x") },
+		"a value in double quotes": func() { Command(`echo "%s"`, "x") },
+		"a value too few":          func() { Command("echo %s %s", "x") },
+		"a value too many":         func() { Command("echo", "x") },
 	} {
 		func() {
 			defer func() {
