@@ -66,5 +66,6 @@ func (o *options) runLeaders(ctx context.Context, w *run.Leaders) error {
 		report.WriteOwnership(o.Out, *seen)
 		return err
 	}
-	return cmp.Or(o.collect("leaders").WriteOne(seen, seen.Subject(cmp.Or(o.Cluster, "cluster")), report.OwnershipTable), err)
+	o.collect("leaders").WriteOne(seen, seen.Subject(cmp.Or(o.Cluster, "cluster")), report.OwnershipTable)
+	return err
 }

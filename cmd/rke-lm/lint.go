@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -63,7 +62,8 @@ func (o *options) lint(ctx context.Context, work run.Lint, paths []string) error
 	if o.OutputFormat == "text" {
 		all.WriteStates(run.States(results, false))
 	}
-	return cmp.Or(all.Finish(), withCode(all.Code))
+	all.Finish()
+	return withCode(all.Code)
 }
 
 // checkLint refuses choices that mean nothing together. Where standard output takes

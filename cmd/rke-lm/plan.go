@@ -80,7 +80,7 @@ func (o *options) plan(ctx context.Context, work run.Plan, text report.PlanText,
 	if all.WriteOutcomes("plans"); err != nil {
 		return err
 	}
-	all.Fail(all.WritePlans(plans, text))
+	all.WritePlans(plans, text)
 	left := func(r run.Result[run.Planned]) bool { return r.Made.Left }
 	if all.Code == transform.ExitDone && exitCode && slices.ContainsFunc(results, left) {
 		all.Code = transform.ExitFound

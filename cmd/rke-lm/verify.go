@@ -69,10 +69,10 @@ func (o *options) verify(ctx context.Context, v run.Verify) error {
 	if o.OutputFormat == "text" {
 		report.WriteVerification(o.Out, o.Palette, verdict)
 	} else {
-		err = o.collect("verify").WriteOne(verdict, verdict.Subject(cmp.Or(v.Cluster, v.From, "cluster")), report.FindingTable)
+		o.collect("verify").WriteOne(verdict, verdict.Subject(cmp.Or(v.Cluster, v.From, "cluster")), report.FindingTable)
 	}
-	if err != nil || verdict.OK {
-		return err
+	if verdict.OK {
+		return nil
 	}
 	return withCode(transform.ExitFound)
 }

@@ -15,16 +15,13 @@ import (
 
 // WriteGitHub writes findings as workflow commands to an EscapingWriter, from which GitHub makes annotations
 // of the lines of a pull request.
-func (r *Results) WriteGitHub(w io.Writer) error {
-	var b strings.Builder
+func (r *Results) WriteGitHub(w io.Writer) {
 	for _, f := range r.All() {
-		annotate(&b, command(f), f.File, f.Line, f.Rule+acceptedMark(f), explained(f))
+		annotate(w, command(f), f.File, f.Line, f.Rule+acceptedMark(f), explained(f))
 	}
 	for _, e := range r.Errors {
-		annotate(&b, "error", e.File, e.Line, cmp.Or(e.Rule, "rke-lm "+r.Verb), e.Message)
+		annotate(w, "error", e.File, e.Line, cmp.Or(e.Rule, "rke-lm "+r.Verb), e.Message)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // command is what GitHub calls the severity. What is accepted does not fail a check.
@@ -38,7 +35,7 @@ func command(f transform.Finding) string {
 	return "warning"
 }
 
-func annotate(b *strings.Builder, command, file string, line int, title, message string) {
+func annotate(w io.Writer, command, file string, line int, title, message string) {
 	place := ""
 	if file != "" {
 		place = "file=" + property.Replace(filepath.ToSlash(file)) + ","
@@ -46,7 +43,7 @@ func annotate(b *strings.Builder, command, file string, line int, title, message
 			place += fmt.Sprintf("line=%d,", line)
 		}
 	}
-	fmt.Fprintf(b, "%s::%s %stitle=%s::%s\n", mark, command, place, property.Replace(title), data.Replace(message))
+	fmt.Fprintf(w, "%s::%s %stitle=%s::%s\n", mark, command, place, property.Replace(title), data.Replace(message))
 }
 
 // How workflow commands escape text (actions/toolkit, packages/core/src/command.ts).

@@ -77,8 +77,8 @@ func TestExplainShowsWhatMachinesGetAndEveryError(t *testing.T) {
 		{Config: EffectiveConfig{Name: "fen", Namespace: "fleet-default", Format: "rke2", Source: Source{File: "a.yaml", Line: 1}}},
 		{Diffs: []string{"--- a\n"}}, {Note: "b.yaml: nothing changes"}, {Err: errors.New("c.yaml: broken")},
 	}
-	out, shown, _ := shownBy(func(c *Collector) { _ = c.WriteExplained(all) })
+	out, shown, _ := shownBy(func(c *Collector) { c.WriteExplained(all) })
 	assert.Truef(t, strings.HasPrefix(out, "rke2 fleet-default/fen  a.yaml:1\n") && strings.HasSuffix(out, "--- a\n") && shown == "b.yaml: nothing changes\nerror: c.yaml: broken\n", "%q, %q", out, shown)
-	out, _, _ = shownBy(func(c *Collector) { c.OutputFormat = "json"; _ = c.WriteExplained(all[:1]) })
+	out, _, _ = shownBy(func(c *Collector) { c.OutputFormat = "json"; c.WriteExplained(all[:1]) })
 	assert.True(t, strings.Contains(out, `"kind": "EffectiveConfig"`) && strings.Contains(out, `"name": "fen"`), out)
 }

@@ -25,7 +25,7 @@ type Table struct{ Columns []string }
 
 // WriteMarkdown writes a summary, and the details of each subject folded below it, in at
 // most so many bytes: subjects with errors come first, and the last details are left out.
-func (r *Results) WriteMarkdown(w io.Writer, t Table, maxBytes int) error {
+func (r *Results) WriteMarkdown(w io.Writer, t Table, maxBytes int) {
 	limit := max(maxBytes, leastBytes)
 	b := &limitedBuffer{limit: limit - 300} // for what is said of the missing parts
 	fmt.Fprintf(&b.text, "## rke-lm %s\n\n%s\n\n", r.Verb, r.totals())
@@ -51,8 +51,7 @@ func (r *Results) WriteMarkdown(w io.Writer, t Table, maxBytes int) error {
 	if hidden > 0 {
 		fmt.Fprintf(&b.text, "_The details of %d of %d are left out: with them the text is longer than %d bytes. See the output of `rke-lm %s`, or use `--max-bytes`._\n", hidden, len(r.Subjects), limit, r.Verb)
 	}
-	_, err := io.WriteString(w, b.text.String())
-	return err
+	io.WriteString(w, b.text.String())
 }
 
 // table writes a row for each subject, as long as there is room.

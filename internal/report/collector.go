@@ -71,19 +71,20 @@ func NewCollector(o *Output, r Results) *Collector {
 	return &Collector{Output: o, Results: r, count: map[transform.Severity]int{}, kept: []transform.Finding{}}
 }
 
-// writeResults writes what was kept, in a format of other programs.
-func (c *Collector) writeResults(t Table) error {
+// writeResults writes what was kept, in a format of other programs. The output keeps its errors.
+func (c *Collector) writeResults(t Table) {
 	switch c.OutputFormat {
 	case "sarif":
-		return c.WriteSARIF(c.Out)
+		c.WriteSARIF(c.Out)
 	case "junit":
-		return c.WriteJUnit(c.Out)
+		c.WriteJUnit(c.Out)
 	case "github":
-		return c.WriteGitHub(c.Out)
+		c.WriteGitHub(c.Out)
 	case "html":
-		return c.WriteHTML(c.Out, t)
+		c.WriteHTML(c.Out, t)
+	default:
+		c.WriteMarkdown(c.Out, t, c.MaxBytes)
 	}
-	return c.WriteMarkdown(c.Out, t, c.MaxBytes)
 }
 
 // Silent only sets the exit code: what there is to say was said.
@@ -151,30 +152,32 @@ func (c *Collector) Show(s Subject) {
 }
 
 // Finish shows what was kept, or counts what was shown.
-func (c *Collector) Finish() error {
+func (c *Collector) Finish() {
 	switch {
 	case c.Reports():
-		return c.writeResults(FindingTable)
+		c.writeResults(FindingTable)
 	case c.OutputFormat != "text":
-		return c.Dump(c.kept)
-	case c.checked == 0: // errors are shown
-		return nil
+		c.dump(c.kept)
+	case c.checked > 0: // of what was not, the errors are shown
+		line := fmt.Sprintf("errors: %d, warnings: %d, notes: %d", c.count[transform.Error], c.count[transform.Warning], c.count[transform.Note])
+		if c.accepted > 0 {
+			line += fmt.Sprintf(", accepted: %d", c.accepted)
+		}
+		fmt.Fprintln(c.Err, line)
 	}
-	fmt.Fprintf(c.Err, "errors: %d, warnings: %d, notes: %d", c.count[transform.Error], c.count[transform.Warning], c.count[transform.Note])
-	if c.accepted > 0 {
-		fmt.Fprintf(c.Err, ", accepted: %d", c.accepted)
-	}
-	fmt.Fprintln(c.Err)
-	return nil
 }
 
+// dump writes a value for programs.
+func (c *Collector) dump(v any) { c.Fail(c.Dump(v)) }
+
 // WriteOne writes what was found of one cluster, for programs: all of it, or as a subject.
-func (c *Collector) WriteOne(found any, s Subject, t Table) error {
-	if !c.Reports() {
-		return c.Dump(found)
+func (c *Collector) WriteOne(found any, s Subject, t Table) {
+	if c.Reports() {
+		c.Keep(s)
+		c.writeResults(t)
+	} else {
+		c.dump(found)
 	}
-	c.Keep(s)
-	return c.writeResults(t)
 }
 
 // Outcome is what became of a cluster, after its name: "harbour.yaml: fleet-default/harbour: ",

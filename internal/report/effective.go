@@ -105,7 +105,7 @@ type Explained struct {
 }
 
 // WriteExplained writes what machines get in the form of the output.
-func (c *Collector) WriteExplained(all []Explained) error {
+func (c *Collector) WriteExplained(all []Explained) {
 	list := EffectiveConfigs{TypeMeta: Type("EffectiveConfig"), Clusters: []EffectiveConfig{}}
 	text := bufio.NewWriter(c.Out)
 	for _, x := range all {
@@ -122,10 +122,9 @@ func (c *Collector) WriteExplained(all []Explained) error {
 		text.Flush() // the output keeps its errors
 		c.Fail(x.Err)
 	}
-	if list.Errors = c.Errors; c.OutputFormat == "text" {
-		return nil
+	if list.Errors = c.Errors; c.OutputFormat != "text" {
+		c.dump(list)
 	}
-	return c.Dump(list)
 }
 
 // writeEffective writes a cluster's effective configuration for people.

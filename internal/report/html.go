@@ -27,7 +27,7 @@ type section struct {
 }
 
 // WriteHTML writes one page: a table of the subjects with a filter, and the details of each.
-func (r *Results) WriteHTML(w io.Writer, t Table) error {
+func (r *Results) WriteHTML(w io.Writer, t Table) {
 	var list []section
 	for i, s := range r.Subjects {
 		list = append(list, section{s, fmt.Sprintf("subject-%d", i+1), s.state()})
@@ -42,8 +42,7 @@ func (r *Results) WriteHTML(w io.Writer, t Table) error {
 	if when, next := r.Summary.next(); next != "" {
 		m += within("p", escape(when+"next: ")+element("code", next))
 	}
-	_, err := strings.NewReplacer("<!--verb-->", html.EscapeString(r.Verb), "<!--content-->", string(m)).WriteString(w, pageText)
-	return err
+	strings.NewReplacer("<!--verb-->", html.EscapeString(r.Verb), "<!--content-->", string(m)).WriteString(w, pageText)
 }
 
 // state is by what the filter finds a subject: how far it is, or its worst finding.

@@ -29,7 +29,7 @@ type PlanText struct {
 }
 
 // WritePlans writes plans, and what was found about no cluster, in the form of the output.
-func (c *Collector) WritePlans(results []Planned, text PlanText) error {
+func (c *Collector) WritePlans(results []Planned, text PlanText) {
 	var all []Planned
 	var found []transform.Finding
 	for _, m := range results {
@@ -46,12 +46,10 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) error {
 			c.Runbook = m.Runbook
 		}
 	}
-	list := Plans{TypeMeta: Type("Plan"), Clusters: []Plan{}, Errors: c.Errors, Findings: found}
 	c.Findings = found
 	switch {
 	case c.OutputFormat == "text":
 		c.writePlans(all, found, text)
-		return nil
 	case c.Reports():
 		for _, m := range all {
 			for i, plan := range m.Plans {
@@ -63,14 +61,16 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) error {
 			}
 		}
 		c.decideOne(all, text)
-		return c.writeResults(PlanTable)
+		c.writeResults(PlanTable)
+	default:
+		list := Plans{TypeMeta: Type("Plan"), Clusters: []Plan{}, Errors: c.Errors, Findings: found}
+		for _, m := range all {
+			first := &m.Plans[0]
+			first.Findings = append(first.Findings, Findings(m.Unseen)...)
+			list.Clusters = append(list.Clusters, m.Plans...)
+		}
+		c.dump(list)
 	}
-	for _, m := range all {
-		first := &m.Plans[0]
-		first.Findings = append(first.Findings, Findings(m.Unseen)...)
-		list.Clusters = append(list.Clusters, m.Plans...)
-	}
-	return c.Dump(list)
 }
 
 // writePlans writes plans for people: of several clusters the summary, and then all stages if they are asked for.

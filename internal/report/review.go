@@ -184,7 +184,7 @@ func (c ReviewedCluster) stageNames() string {
 }
 
 // WriteReview writes a change of clusters in the form of the output.
-func (c *Collector) WriteReview(r Review) error {
+func (c *Collector) WriteReview(r Review) {
 	all := lists.Flat(r.Clusters, func(c ReviewedCluster) []transform.Finding { return c.Findings })
 	count := map[transform.Severity]int{}
 	for _, f := range append(all, r.Findings...) {
@@ -202,19 +202,19 @@ func (c *Collector) WriteReview(r Review) error {
 		for _, one := range r.Clusters {
 			c.Keep(one.Subject())
 		}
-		return c.writeResults(ReviewTable)
+		c.writeResults(ReviewTable)
 	case c.OutputFormat != "text":
-		return c.Dump(r)
+		c.dump(r)
+	default:
+		text := bufio.NewWriter(c.Out)
+		for _, one := range r.Clusters {
+			writeReview(text, c.Palette, one)
+		}
+		WriteFindings(text, c.Palette, r.Findings, "")
+		text.Flush() // the output keeps its errors
+		fmt.Fprintln(c.Err, r.Read.Line())
+		fmt.Fprintf(c.Err, "clusters changed: %d; errors: %d, warnings: %d, notes: %d\n", len(r.Clusters), count[transform.Error], count[transform.Warning], count[transform.Note])
 	}
-	text := bufio.NewWriter(c.Out)
-	for _, one := range r.Clusters {
-		writeReview(text, c.Palette, one)
-	}
-	WriteFindings(text, c.Palette, r.Findings, "")
-	text.Flush() // the output keeps its errors
-	fmt.Fprintln(c.Err, r.Read.Line())
-	fmt.Fprintf(c.Err, "clusters changed: %d; errors: %d, warnings: %d, notes: %d\n", len(r.Clusters), count[transform.Error], count[transform.Warning], count[transform.Note])
-	return nil
 }
 
 // writeReview writes what a change does to a cluster, for people.

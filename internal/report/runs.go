@@ -5,7 +5,6 @@ package report
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -80,34 +79,34 @@ func (r *Runs) WriteRun(cluster string, err error) error {
 	if err != nil {
 		state = transition.Failed
 	}
-	return errors.Join(err, r.writePage(migrate.Member{Cluster: cluster, State: state, Err: err}))
+	r.writePage(migrate.Member{Cluster: cluster, State: state, Err: err})
+	return err
 }
 
 // WriteSummary writes what came of a migration of many clusters, and returns its error. again is the command that
 // continues.
 func (r *Runs) WriteSummary(s migrate.Summary, again string) error {
-	err := s.Err
 	switch made := NewMigration(s, again); r.OutputFormat {
 	case "json":
 		WriteJSONLine(r.Out, made)
 	case "html":
 		WriteMigration(r.Err, r.ErrPalette, made)
-		err = errors.Join(err, r.writePage(s.Members...))
+		r.writePage(s.Members...)
 	default:
 		WriteMigration(r.Out, r.Palette, made)
 	}
-	if r.Code = int(s.ExitCode()); err != nil {
-		return transform.WithExitCode(s.ExitCode(), err)
+	if r.Code = int(s.ExitCode()); s.Err != nil {
+		return transform.WithExitCode(s.ExitCode(), s.Err)
 	}
 	return nil
 }
 
 // writePage writes the page of runs, also of those that did not start.
-func (r *Runs) writePage(all ...migrate.Member) error {
+func (r *Runs) writePage(all ...migrate.Member) {
 	for _, m := range all {
 		r.Keep(r.timeline(m.Cluster).Subject(string(m.State), m.Err))
 	}
-	return r.WriteHTML(r.Out, TimelineTable)
+	r.WriteHTML(r.Out, TimelineTable)
 }
 
 // Agree asks whether to start a wave.

@@ -80,7 +80,7 @@ const (
 )
 
 // WriteSARIF writes findings for code scanning.
-func (r *Results) WriteSARIF(w io.Writer) error {
+func (r *Results) WriteSARIF(w io.Writer) {
 	run := sarifRun{
 		ColumnKind: "utf16CodeUnits", Invocations: []sarifInvocation{r.invocation()}, Results: []sarifResult{},
 	}
@@ -95,7 +95,7 @@ func (r *Results) WriteSARIF(w io.Writer) error {
 		}
 		run.Results = append(run.Results, sarifResultOf(f, at))
 	}
-	return WriteJSON(w, sarifLog{"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "2.1.0", []sarifRun{run}})
+	WriteJSON(w, sarifLog{"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
 // invocation has the documents that were refused.
