@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -34,14 +36,15 @@ func found() *Results {
 func TestSARIFHasPlacesRulesAndWhatIsAccepted(t *testing.T) {
 	var b bytes.Buffer
 	found().WriteSARIF(&b)
-	var log sarifLog
+	var log sarif.Report
 	assert.NilError(t, json.Unmarshal(b.Bytes(), &log))
 	run := log.Runs[0]
 	first := run.Results[0]
-	assert.True(t, first.RuleID == run.Tool.Driver.Rules[first.RuleIndex].ID && first.Level == "error" && first.Locations[0].Physical.Artifact["uri"] == "clusters/a%20b.yaml" && first.Locations[0].Physical.Region["startLine"] == 5, first)
+	physical := func(i int) *sarif.PhysicalLocation { return run.Results[i].Locations[0].PhysicalLocation }
+	assert.True(t, *first.RuleID == *run.Tool.Driver.Rules[first.RuleIndex].ID && first.Level == "error" && *physical(0).ArtifactLocation.URI == "clusters/a%20b.yaml" && *physical(0).Region.StartLine == 5, first)
 	assert.True(t, run.Results[1].Suppressions != nil && first.Suppressions == nil, "what is accepted is suppressed, and nothing else")
-	assert.Equal(t, run.Results[2].Locations[0].Physical.Artifact["uri"], "file:///abs/%C3%BC.yaml")
-	assert.True(t, run.Results[3].Locations[0].Physical == nil && !run.Invocations[0].Successful && len(run.Invocations[0].Notifications) == 2, run)
+	assert.Equal(t, *physical(2).ArtifactLocation.URI, "file:///abs/%C3%BC.yaml")
+	assert.True(t, physical(3) == nil && !*run.Invocations[0].ExecutionSuccessful && len(run.Invocations[0].ToolExecutionNotifications) == 2, run)
 }
 
 func TestAFingerprintDoesNotDependOnTheLine(t *testing.T) {

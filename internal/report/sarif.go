@@ -15,64 +15,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
-// The parts of SARIF 2.1.0 that are used (OASIS, sarif-v2.1.0-errata01).
-type (
-	sarifLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
-	}
-	sarifRun struct {
-		Tool struct {
-			Driver sarifDriver `json:"driver"`
-		} `json:"tool"`
-		ColumnKind  string            `json:"columnKind"`
-		Invocations []sarifInvocation `json:"invocations"`
-		Results     []sarifResult     `json:"results"`
-	}
-	sarifDriver struct {
-		Name           string      `json:"name"`
-		Version        string      `json:"version,omitempty"`
-		InformationURI string      `json:"informationUri"`
-		Rules          []sarifRule `json:"rules"`
-	}
-	sarifRule struct {
-		ID            string            `json:"id"`
-		DeprecatedIDs []string          `json:"deprecatedIds,omitempty"`
-		Short         *sarifText        `json:"shortDescription,omitempty"`
-		HelpURI       string            `json:"helpUri"`
-		Configuration map[string]string `json:"defaultConfiguration,omitempty"`
-	}
-	sarifText struct {
-		Text string `json:"text"`
-	}
-	sarifInvocation struct {
-		Successful    bool                `json:"executionSuccessful"`
-		Notifications []sarifNotification `json:"toolExecutionNotifications,omitempty"`
-	}
-	sarifNotification struct {
-		Level     string          `json:"level"`
-		Message   sarifText       `json:"message"`
-		Locations []sarifLocation `json:"locations,omitempty"`
-	}
-	sarifResult struct {
-		RuleID       string              `json:"ruleId"`
-		RuleIndex    int                 `json:"ruleIndex"`
-		Level        string              `json:"level"`
-		Message      sarifText           `json:"message"`
-		Locations    []sarifLocation     `json:"locations,omitempty"`
-		Fingerprints map[string]string   `json:"partialFingerprints"`
-		Suppressions []map[string]string `json:"suppressions,omitempty"`
-	}
-	sarifLocation struct {
-		Physical *sarifPhysical      `json:"physicalLocation,omitempty"`
-		Logical  []map[string]string `json:"logicalLocations,omitempty"`
-	}
-	sarifPhysical struct {
-		Artifact map[string]string `json:"artifactLocation"`
-		Region   map[string]int    `json:"region,omitempty"`
-	}
-)
+// object is one of SARIF 2.1.0 (OASIS, sarif-v2.1.0-errata01). A test checks the whole against its schema.
+type object map[string]any
 
 const (
 	homePage  = "https://github.com/rke-lm/rke-lm"
@@ -81,70 +25,76 @@ const (
 
 // WriteSARIF writes findings for code scanning.
 func (r *Results) WriteSARIF(w io.Writer) {
-	run := sarifRun{
-		ColumnKind: "utf16CodeUnits", Invocations: []sarifInvocation{r.invocation()}, Results: []sarifResult{},
-	}
-	run.Tool.Driver = sarifDriver{Name: "rke-lm", Version: r.Version, InformationURI: homePage, Rules: []sarifRule{}}
-	index := map[string]int{}
+	rules, results, index := []object{}, []object{}, map[string]int{}
 	for _, f := range r.All() {
 		at, known := index[f.Rule]
 		if !known {
-			at = len(run.Tool.Driver.Rules)
-			index[f.Rule] = at
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRuleOf(r.rule(f.Rule)))
+			at = len(rules)
+			index[f.Rule], rules = at, append(rules, sarifRule(r.rule(f.Rule)))
 		}
-		run.Results = append(run.Results, sarifResultOf(f, at))
+		results = append(results, sarifResult(f, at))
 	}
-	WriteJSON(w, sarifLog{"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "2.1.0", []sarifRun{run}})
+	driver := object{"name": "rke-lm", "informationUri": homePage, "rules": rules}
+	if r.Version != "" {
+		driver["version"] = r.Version
+	}
+	invocation := object{"executionSuccessful": len(r.Errors) == 0}
+	if len(r.Errors) > 0 { // documents that were refused
+		invocation["toolExecutionNotifications"] = lists.Map(r.Errors, func(e Problem) object {
+			return located(object{"level": "error", "message": sarifText(e.Message)}, e.File, e.Line, "")
+		})
+	}
+	run := object{"tool": object{"driver": driver}, "columnKind": "utf16CodeUnits", "invocations": []object{invocation}, "results": results}
+	WriteJSON(w, object{
+		"$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+		"version": "2.1.0", "runs": []object{run},
+	})
 }
 
-// invocation has the documents that were refused.
-func (r *Results) invocation() sarifInvocation {
-	return sarifInvocation{len(r.Errors) == 0, lists.Map(r.Errors, func(e Problem) sarifNotification {
-		return sarifNotification{"error", sarifText{e.Message}, sarifLocations(e.File, e.Line, "")}
-	})}
-}
+func sarifText(text string) object { return object{"text": text} }
 
-func sarifRuleOf(r transform.Rule) sarifRule {
-	out := sarifRule{ID: r.ID, HelpURI: rulesPage}
+func sarifRule(r transform.Rule) object {
+	out := object{"id": r.ID, "helpUri": rulesPage}
 	if former := transform.FormerName(r.ID); former != "" {
-		out.DeprecatedIDs = []string{former}
+		out["deprecatedIds"] = []string{former}
 	}
 	if r.Doc != "" {
-		out.Short = &sarifText{r.Doc}
+		out["shortDescription"] = sarifText(r.Doc)
 	}
 	if r.Severity != "" {
-		out.Configuration = map[string]string{"level": string(r.Severity)}
+		out["defaultConfiguration"] = object{"level": r.Severity}
 	}
 	return out
 }
 
-func sarifResultOf(f transform.Finding, rule int) sarifResult {
-	out := sarifResult{
-		RuleID: f.Rule, RuleIndex: rule, Level: string(f.Severity), Message: sarifText{explained(f)},
-		Locations: sarifLocations(f.File, f.Line, f.Path), Fingerprints: map[string]string{"rkeLmFinding/v1": fingerprint(f)},
+func sarifResult(f transform.Finding, rule int) object {
+	out := object{
+		"ruleId": f.Rule, "ruleIndex": rule, "level": f.Severity, "message": sarifText(explained(f)),
+		"partialFingerprints": object{"rkeLmFinding/v1": fingerprint(f)},
 	}
 	if f.Accepted {
-		out.Suppressions = []map[string]string{{"kind": "external"}}
+		out["suppressions"] = []object{{"kind": "external"}}
 	}
-	return out
+	return located(out, f.File, f.Line, f.Path)
 }
 
-func sarifLocations(file string, line int, path string) []sarifLocation {
-	var at sarifLocation
+// located adds the place in a file, or of a cluster, if there is one.
+func located(of object, file string, line int, path string) object {
+	at := object{}
 	if file != "" {
-		at.Physical = &sarifPhysical{Artifact: map[string]string{"uri": reference(file)}}
+		physical := object{"artifactLocation": object{"uri": reference(file)}}
 		if line > 0 {
-			at.Physical.Region = map[string]int{"startLine": line}
+			physical["region"] = object{"startLine": line}
 		}
+		at["physicalLocation"] = physical
 	}
 	if path != "" {
-		at.Logical = []map[string]string{{"fullyQualifiedName": path}}
+		at["logicalLocations"] = []object{{"fullyQualifiedName": path}}
 	}
-	if at.Physical == nil && at.Logical == nil {
-		return nil
+	if len(at) > 0 {
+		of["locations"] = []object{at}
 	}
-	return []sarifLocation{at}
+	return of
 }
 
 // reference is a path as a URI reference: relative to the folder in which rke-lm runs, if
