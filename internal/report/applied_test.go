@@ -45,7 +45,7 @@ func TestWhatIsKnownOfAClusterComesBeforeTheErrorsOfItsFiles(t *testing.T) {
 
 func TestAfterTheOnlyClusterComesItsNextCommand(t *testing.T) {
 	state := func(next string) States {
-		return States{Of: []State{{Status: Status{Next: next, File: "a.yaml"}}}, Alone: true, Check: "rke-lm verify --stage x"}
+		return States{Of: []Status{{Next: next, File: "a.yaml"}}, Alone: true, Check: "rke-lm verify --stage x"}
 	}
 	for name, c := range map[string]struct {
 		states States

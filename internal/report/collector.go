@@ -232,27 +232,20 @@ func (c *Collector) WriteOutcomes(of string) {
 	}
 }
 
-// State is that of a cluster.
-type State struct {
-	Status
-	Live    string // the name of a live cluster; "" for that of a file
-	Refused bool   // the cluster, and not only a stage
-}
-
 // Row adds the state of a cluster, and what to do next: the first cluster that is not blocked continues, or all files
 // that were named if apply continues with several. Live clusters, which migrate changes in waves, and a manual stage
 // among others are one at a time.
-func (c *Collector) Row(s State) {
+func (c *Collector) Row(s Status) {
 	if s.Live != "" {
 		s.File = ""
 	}
-	c.Rows = append(c.Rows, s.Status)
+	c.Rows = append(c.Rows, s)
 	c.Check = action.Words(append([]string{"rke-lm", "verify"}, c.Reach(s.Live)...)...)
 	switch {
 	case s.Refused || s.Next == "":
 		return
 	case len(s.Summary.Blocked) > 0:
-		c.Decide = cmp.Or(c.Decide, c.next(s.Status, s.Live))
+		c.Decide = cmp.Or(c.Decide, c.next(s))
 		return
 	case s.Summary.Manual || s.Live != "":
 		c.apart = true
@@ -260,7 +253,7 @@ func (c *Collector) Row(s State) {
 		c.continuing++
 	}
 	if c.first == "" {
-		c.first = c.next(s.Status, s.Live)
+		c.first = c.next(s)
 	}
 	switch {
 	case c.apart || c.continuing < 2:
@@ -271,16 +264,16 @@ func (c *Collector) Row(s State) {
 }
 
 // next is the command that continues with a cluster: it shows the stage where someone has to decide or act first.
-func (c *Collector) next(s Status, live string) string {
+func (c *Collector) next(s Status) string {
 	if c.Folder == "" && (len(s.Summary.Blocked) > 0 || s.Summary.Manual) {
-		return action.Words(slices.Concat([]string{"rke-lm", "plan", "--stage", s.Next}, c.Flags, c.whereOf(s, live))...)
+		return action.Words(slices.Concat([]string{"rke-lm", "plan", "--stage", s.Next}, c.Flags, c.whereOf(s))...)
 	}
-	return c.Apply(s, live)
+	return c.Apply(s)
 }
 
 // Apply is the command that applies the next stage of a cluster.
-func (c *Collector) Apply(s Status, live string, confirmed ...string) string {
-	return c.apply(c.changing(live), c.whereOf(s, live), confirmed...)
+func (c *Collector) Apply(s Status, confirmed ...string) string {
+	return c.apply(c.changing(s.Live), c.whereOf(s), confirmed...)
 }
 
 // changing are the choices that a command takes that changes or checks a cluster: a live one has no values file.
@@ -309,11 +302,11 @@ func (c *Collector) Reach(live string) []string {
 }
 
 // whereOf are the words that name a cluster, or its file.
-func (c *Collector) whereOf(s Status, live string) []string {
-	if live == "" {
+func (c *Collector) whereOf(s Status) []string {
+	if s.Live == "" {
 		return []string{typed(s.File)}
 	}
-	return c.Reach(live)
+	return c.Reach(s.Live)
 }
 
 // typed is a path as it is typed.
@@ -329,7 +322,7 @@ func (c *Collector) Several() bool { return len(c.Rows) > 0 && len(c.Rows)+c.Ref
 
 // States are those of clusters as a verb leaves them.
 type States struct {
-	Of       []State
+	Of       []Status
 	Refused  int // that have none
 	Clusters int
 	TooMany  bool // to have their states

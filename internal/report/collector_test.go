@@ -45,19 +45,19 @@ func TestClustersWithTheSameOutcomeHaveOneLine(t *testing.T) {
 func TestLiveClustersAndManualStagesContinueOneAtATime(t *testing.T) {
 	edit, manual := Status{Next: "switch-to-external"}, Status{Next: "install-ccm"}
 	manual.Summary.Manual = true
-	at := func(s Status, file, live string) State {
-		s.File = file
-		return State{Status: s, Live: live}
+	at := func(s Status, file, live string) Status {
+		s.File, s.Live = file, live
+		return s
 	}
 	for name, c := range map[string]struct {
-		rows []State
+		rows []Status
 		want string
 	}{
-		"files":                      {[]State{at(edit, "a.yaml", ""), at(edit, "b.yaml", "")}, "rke-lm apply --next --ccm-values=v.yaml clusters/"},
-		"one file":                   {[]State{at(edit, "a.yaml", "")}, "rke-lm apply --next --ccm-values=v.yaml a.yaml"},
-		"a manual stage among them":  {[]State{at(edit, "a.yaml", ""), at(manual, "m.yaml", ""), at(edit, "b.yaml", "")}, "rke-lm apply --next --ccm-values=v.yaml a.yaml"},
-		"a manual stage comes first": {[]State{at(manual, "m.yaml", ""), at(edit, "b.yaml", "")}, "rke-lm plan --stage install-ccm --ccm-values=v.yaml m.yaml"},
-		"live, without the values":   {[]State{at(edit, "", "reed"), at(edit, "", "fen")}, "rke-lm apply --next --cluster reed"},
+		"files":                      {[]Status{at(edit, "a.yaml", ""), at(edit, "b.yaml", "")}, "rke-lm apply --next --ccm-values=v.yaml clusters/"},
+		"one file":                   {[]Status{at(edit, "a.yaml", "")}, "rke-lm apply --next --ccm-values=v.yaml a.yaml"},
+		"a manual stage among them":  {[]Status{at(edit, "a.yaml", ""), at(manual, "m.yaml", ""), at(edit, "b.yaml", "")}, "rke-lm apply --next --ccm-values=v.yaml a.yaml"},
+		"a manual stage comes first": {[]Status{at(manual, "m.yaml", ""), at(edit, "b.yaml", "")}, "rke-lm plan --stage install-ccm --ccm-values=v.yaml m.yaml"},
+		"live, without the values":   {[]Status{at(edit, "", "reed"), at(edit, "", "fen")}, "rke-lm apply --next --cluster reed"},
 	} {
 		all := NewCollector(&Output{}, Results{})
 		all.Paths, all.Flags = []string{"clusters/"}, []string{"--ccm-values=v.yaml"}

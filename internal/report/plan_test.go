@@ -80,7 +80,7 @@ func written(write func(*bytes.Buffer)) string {
 // ofPlan is what a plan is shown as.
 func ofPlan(p Plan, width int, all bool) string {
 	return written(func(b *bytes.Buffer) {
-		NewCollector(&Output{Out: b, Palette: Palette{Width: width}}, Results{}).WritePlan(p, "", all)
+		NewCollector(&Output{Out: b, Palette: Palette{Width: width}}, Results{}).WritePlan(p, all)
 	})
 }
 

@@ -15,7 +15,6 @@ type Planned struct {
 	Plans   []Plan
 	Unseen  []transform.Finding // about documents that were not given
 	Classes []Class
-	Live    string              // the name of a live cluster; "" for that of a file
 	Runbook string              // in its folder; "" for none
 	Found   []transform.Finding // about no cluster
 	Ends                        // its folders
@@ -40,7 +39,7 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) {
 		all = append(all, m)
 		first := c.Command == ""
 		if (c.OutputFormat == "text" || c.OutputFormat == "html") && text.Stage == "" { // the plan of one stage is no plan of what comes next
-			c.Row(State{Status: m.Plans[0].Status, Live: m.Live})
+			c.Row(m.Plans[0].Status)
 		}
 		if first && c.Command != "" {
 			c.Runbook = m.Runbook
@@ -88,8 +87,8 @@ func (c *Collector) writePlans(all []Planned, found []transform.Finding, text Pl
 		fmt.Fprintln(c.Out)
 	}
 	for _, m := range all {
-		for i := range m.Plans {
-			c.WritePlan(m.Plans[i], m.Live, whole)
+		for _, plan := range m.Plans {
+			c.WritePlan(plan, whole)
 		}
 		WriteFindings(c.Out, c.Palette, m.Unseen, "")
 	}
@@ -106,16 +105,15 @@ func (c *Collector) decideOne(all []Planned, text PlanText) {
 	if len(all) != 1 || c.Several() {
 		return
 	}
-	m := all[0]
-	decision := c.decision(m.Plans[0], m.Live)
-	switch s := m.Plans[0].Status; {
+	decision := c.decision(all[0].Plans[0])
+	switch s := all[0].Plans[0].Status; {
 	case text.Stage != "" && text.Stage != s.Next:
 	case decision != "":
 		c.Command = decision
 	case s.Summary.Manual:
 		c.When = "when " + s.Next + " is done and checked"
-		c.Command = c.Apply(s, m.Live, "--manual-done="+s.Next)
+		c.Command = c.Apply(s, "--manual-done="+s.Next)
 	case text.Stage != "":
-		c.Command = c.Apply(s, m.Live)
+		c.Command = c.Apply(s)
 	}
 }

@@ -16,13 +16,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
-// WritePlan writes a plan for people: what stops it, and the next stage; or whole, with all stages. live is the name
-// of a live cluster.
-func (c *Collector) WritePlan(plan Plan, live string, whole bool) {
+// WritePlan writes a plan for people: what stops it, and the next stage; or whole, with all stages.
+func (c *Collector) WritePlan(plan Plan, whole bool) {
 	w, p := c.Out, c.Palette
 	writeHead(w, p, plan)
 	if !whole {
-		c.writeOthers(plan, live)
+		c.writeOthers(plan)
 	}
 	writeStages(w, p, plan)
 	if !whole {
@@ -30,7 +29,7 @@ func (c *Collector) WritePlan(plan Plan, live string, whole bool) {
 	}
 	for _, s := range plan.Stages {
 		if s.open() && (whole || s.Name == plan.Status.Next) {
-			writeStage(w, p, s, c.verify(s, live), whole)
+			writeStage(w, p, s, c.verify(s, plan.Status.Live), whole)
 		}
 	}
 }
@@ -42,7 +41,7 @@ func (c *Collector) verify(s Stage, live string) string {
 
 // decision is the command that shows what to decide before the next stage: about the error that blocks it, or whether
 // it is done in another way. "" where nothing is to be decided.
-func (c *Collector) decision(of Plan, live string) string {
+func (c *Collector) decision(of Plan) string {
 	if blocked := of.Status.Summary.Blocked; len(blocked) > 0 {
 		return action.Words("rke-lm", "rules", blocked[0])
 	}
@@ -50,7 +49,7 @@ func (c *Collector) decision(of Plan, live string) string {
 	if next.Name == "" {
 		return ""
 	}
-	return c.verify(next, live)
+	return c.verify(next, of.Status.Live)
 }
 
 // writeHead writes what the cluster is.
@@ -108,7 +107,7 @@ func writeBlocked(w io.Writer, p Palette, plan Plan) {
 }
 
 // writeOthers names the rules whose errors and warnings are not on this screen, and the command that shows them.
-func (c *Collector) writeOthers(plan Plan, live string) {
+func (c *Collector) writeOthers(plan Plan) {
 	shown := slices.Clone(plan.Findings)
 	for _, s := range plan.Stages {
 		if shown = append(shown, transform.Stopping(s.Findings)...); s.open() && s.Name == plan.Status.Next {
@@ -117,7 +116,7 @@ func (c *Collector) writeOthers(plan Plan, live string) {
 	}
 	others := slices.DeleteFunc(unshown(plan.Status.Findings, shown), func(f transform.Finding) bool { return f.Severity == transform.Note })
 	if len(others) > 0 {
-		lint := action.Words(slices.Concat([]string{"rke-lm", "lint"}, c.changing(live), c.whereOf(plan.Status, live))...)
+		lint := action.Words(slices.Concat([]string{"rke-lm", "lint"}, c.changing(plan.Status.Live), c.whereOf(plan.Status))...)
 		fmt.Fprintln(c.Out, c.Palette.Wrap("also found: "+counted(others)+" ("+lint+")", ""))
 	}
 }

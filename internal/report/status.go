@@ -51,6 +51,8 @@ type Status struct {
 	// EndState is the one that is taken unasked, and why; "" where it was chosen, or is reached.
 	EndState string       `json:"-"`
 	File     string       `json:"-"`
+	Live     string       `json:"-"` // the name of a live cluster; "" for that of a file
+	Refused  bool         `json:"-"` // the cluster, and not only a stage
 	Summary  plan.Summary `json:"-"`
 	planned  bool         // or else only the state of the cluster is known
 }

@@ -111,7 +111,7 @@ func States[T any](results []Result[T], alone bool) (s report.States) {
 }
 
 // stateOf is the state of a cluster; false where its documents have no plan, which the verb reports.
-func stateOf(c clusters.Cluster, t transform.Target, left [][]byte) (s report.State, has bool) {
+func stateOf(c clusters.Cluster, t transform.Target, left [][]byte) (s report.Status, has bool) {
 	if left == nil {
 		return s, false
 	}
@@ -124,7 +124,8 @@ func stateOf(c clusters.Cluster, t transform.Target, left [][]byte) (s report.St
 		if err != nil {
 			return err
 		}
-		s = report.State{Status: report.NewStatus(p), Live: c.Live.Name(), Refused: c.Refusal(t) != nil}
+		s = report.NewStatus(p)
+		s.Live, s.Refused = c.Live.Name(), c.Refusal(t) != nil
 		s.Count(c.Objections(t))
 		return nil
 	})

@@ -59,7 +59,7 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 		return nil, err
 	}
 	_, unseen := plans[0].Findings()
-	made := &Planned{Planned: report.Planned{Unseen: unseen, Live: f.Live.Name()}}
+	made := &Planned{Planned: report.Planned{Unseen: unseen}}
 	if p.Classes {
 		found, _ := f.Format.Classes(f.Docs, t) // none where explain has nothing to explain
 		made.Classes = lists.Map(found, func(c transform.MachineClass) report.Class { return report.NewClass(c, "") })
@@ -83,6 +83,9 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 	}
 	first.Findings = report.Findings(f.Objections(t))
 	first.Status.Count(first.Findings)
+	for i := range made.Plans {
+		made.Plans[i].Status.Live = f.Live.Name()
+	}
 	made.Left = first.Status.Summary.Counts.Count() != plan.CountDone || len(plans) > 1
 	for i, plan := range plans {
 		if p.Folders.Dir == "" {
