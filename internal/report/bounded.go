@@ -20,19 +20,16 @@ const DefaultMaxBytes = 60_000
 // leastBytes leaves room for the lines that say what is missing.
 const leastBytes = 1_000
 
-// Table is the head of a summary.
-type Table struct{ Columns []string }
-
-// WriteMarkdown writes a summary, and the details of each subject folded below it, in at
+// WriteMarkdown writes a summary with these columns, and the details of each subject folded below it, in at
 // most so many bytes: subjects with errors come first, and the last details are left out.
-func (r *Results) WriteMarkdown(w io.Writer, t Table, maxBytes int) {
+func (r *Results) WriteMarkdown(w io.Writer, columns []string, maxBytes int) {
 	limit := max(maxBytes, leastBytes)
 	b := &limitedBuffer{limit: limit - 300} // for what is said of the missing parts
 	fmt.Fprintf(&b.text, "## rke-lm %s\n\n%s\n\n", r.Verb, r.totals())
 	if r.Read != "" {
 		fmt.Fprintf(&b.text, "%s\n\n", inline(r.Read))
 	}
-	r.table(b, t)
+	r.table(b, columns)
 	for _, e := range r.Errors {
 		b.add(fmt.Sprintf("- **error** %s\n", inline(e.Message)))
 	}
@@ -55,11 +52,11 @@ func (r *Results) WriteMarkdown(w io.Writer, t Table, maxBytes int) {
 }
 
 // table writes a row for each subject, as long as there is room.
-func (r *Results) table(b *limitedBuffer, t Table) {
+func (r *Results) table(b *limitedBuffer, columns []string) {
 	if len(r.Subjects) == 0 {
 		return
 	}
-	b.add("| " + strings.Join(t.Columns, " | ") + " |\n" + strings.Repeat("|---", len(t.Columns)) + "|\n")
+	b.add("| " + strings.Join(columns, " | ") + " |\n" + strings.Repeat("|---", len(columns)) + "|\n")
 	room := b.limit * 2 / 3 // the rest is for details
 	missing := 0
 	for _, s := range r.Subjects {

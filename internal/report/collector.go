@@ -72,7 +72,7 @@ func NewCollector(o *Output, r Results) *Collector {
 }
 
 // writeResults writes what was kept, in a format of other programs. The output keeps its errors.
-func (c *Collector) writeResults(t Table) {
+func (c *Collector) writeResults(columns []string) {
 	switch c.OutputFormat {
 	case "sarif":
 		c.WriteSARIF(c.Out)
@@ -81,9 +81,9 @@ func (c *Collector) writeResults(t Table) {
 	case "github":
 		c.WriteGitHub(c.Out)
 	case "html":
-		c.WriteHTML(c.Out, t)
+		c.WriteHTML(c.Out, columns)
 	default:
-		c.WriteMarkdown(c.Out, t, c.MaxBytes)
+		c.WriteMarkdown(c.Out, columns, c.MaxBytes)
 	}
 }
 
@@ -171,10 +171,10 @@ func (c *Collector) Finish() {
 func (c *Collector) dump(v any) { c.Fail(c.Dump(v)) }
 
 // WriteOne writes what was found of one cluster, for programs: all of it, or as a subject.
-func (c *Collector) WriteOne(found any, s Subject, t Table) {
+func (c *Collector) WriteOne(found any, s Subject, columns []string) {
 	if c.Reports() {
 		c.Keep(s)
-		c.writeResults(t)
+		c.writeResults(columns)
 	} else {
 		c.dump(found)
 	}

@@ -81,22 +81,22 @@ func cells(texts ...string) markup {
 }
 
 // overview is the filter and the table of the subjects.
-func overview(t Table, all []section) markup {
+func overview(columns []string, all []Subject) markup {
 	if len(all) == 0 {
 		return ""
 	}
-	states := lists.Map(all, func(s section) string { return s.state })
+	states := lists.Map(all, func(s Subject) string { return s.State })
 	slices.Sort(states)
 	filter := within("form", `<input type="search" id="text" placeholder="Filter" aria-label="Filter by text">`+
 		within("select", element("option", "all states", "value", "")+joined(slices.Compact(states), func(s string) markup { return element("option", s) }),
 			"id", "state", "aria-label", "Filter by state")+
 		element("span", fmt.Sprintf("%d of %d", len(all), len(all)), "class", "quiet", "id", "count", "role", "status"), "class", "filter", "id", "filter")
-	return filter + grid(append([]string{"State"}, t.Columns...), joined(all, section.row), "id", "subjects")
+	return filter + grid(append([]string{"State"}, columns...), joined(all, Subject.row), "id", "subjects")
 }
 
 // row is the row of a subject in the table.
-func (s section) row() markup {
-	row := within("td", badge(s.state))
+func (s Subject) row() markup {
+	row := within("td", badge(s.State))
 	for i, cell := range s.Cells {
 		if i == 0 {
 			row += within("td", element("a", cell, "href", "#"+s.id))
@@ -104,11 +104,11 @@ func (s section) row() markup {
 			row += element("td", cell)
 		}
 	}
-	return within("tr", row, "data-of", s.id, "data-state", s.state)
+	return within("tr", row, "data-of", s.id, "data-state", s.State)
 }
 
 // details are all that the page shows of a subject.
-func (s section) details() markup {
+func (s Subject) details() markup {
 	var at markup
 	if s.File != "" {
 		at = element("code", place(Source{File: s.File, Line: s.Line})) + " · "
@@ -117,7 +117,7 @@ func (s section) details() markup {
 	if s.Content != nil {
 		content = s.Content(s)
 	}
-	return within("section", within("h2", escape(s.Title+" ")+badge(s.state))+
+	return within("section", within("h2", escape(s.Title+" ")+badge(s.State))+
 		within("p", at+element("a", "to the table", "href", "#top"), "class", "quiet")+content+configuration(s.Classes), "id", s.id)
 }
 
@@ -137,7 +137,7 @@ func findingsTable(list []transform.Finding) markup {
 }
 
 // page is a plan, in a section of the page.
-func (p Plan) page(in section) markup {
+func (p Plan) page(in Subject) markup {
 	return findingsTable(p.apart()) + joined(p.Stages, func(s Stage) markup { return s.page(in.id) })
 }
 
@@ -193,7 +193,7 @@ func (c Class) setting(key string) markup {
 	return within("tr", within("td", element("code", key))+within("td", element("code", compact(c.Config[key])))+within("td", from))
 }
 
-func (c ReviewedCluster) page(in section) markup {
+func (c ReviewedCluster) page(in Subject) markup {
 	summary := c.summary()
 	if c.Next != "" {
 		summary += "; next stage: " + c.Next
@@ -223,7 +223,7 @@ func (c ReviewedCluster) page(in section) markup {
 	})
 }
 
-func (v Verification) page(in section) markup {
+func (v Verification) page(in Subject) markup {
 	m := findingsTable(in.Findings) + within("p", verdict(v.OK)+escape(" stage: "+cmp.Or(v.Reached, "none")+"; migration lease: "+leaseText(v.Lease)))
 	if len(v.Nodes) > 0 {
 		m += grid([]string{"Node", "Provider ID", ""}, joined(v.Nodes, func(n check.Node) markup {
@@ -235,7 +235,7 @@ func (v Verification) page(in section) markup {
 	})
 }
 
-func (o Ownership) page(in section) markup {
+func (o Ownership) page(in Subject) markup {
 	timeline := joined(o.Intervals, func(i Interval) markup {
 		return element("span", "", "class", "n"+i.Count, "style", fmt.Sprintf("flex: %g 0 0", o.share(i)), "title", i.From)
 	})

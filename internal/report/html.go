@@ -20,17 +20,11 @@ import (
 //go:embed page.html
 var pageText string
 
-// section is a subject with its place in the page.
-type section struct {
-	Subject
-	id, state string
-}
-
-// WriteHTML writes one page: a table of the subjects with a filter, and the details of each.
-func (r *Results) WriteHTML(w io.Writer, t Table) {
-	var list []section
-	for i, s := range r.Subjects {
-		list = append(list, section{s, fmt.Sprintf("subject-%d", i+1), s.state()})
+// WriteHTML writes one page: a table of the subjects, with these columns and a filter, and the details of each.
+func (r *Results) WriteHTML(w io.Writer, columns []string) {
+	list := slices.Clone(r.Subjects)
+	for i, s := range list {
+		list[i].id, list[i].State = fmt.Sprintf("subject-%d", i+1), s.state()
 	}
 	about := r.totals()
 	if r.Version != "" {
@@ -38,7 +32,7 @@ func (r *Results) WriteHTML(w io.Writer, t Table) {
 	}
 	m := element("h1", "rke-lm "+r.Verb) + element("p", about, "class", "quiet") + joined(r.Errors, func(e Problem) markup {
 		return within("p", element("span", "error", "class", "severity error")+escape(" "+e.Message))
-	}) + findingsTable(r.Findings) + overview(t, list) + joined(list, section.details)
+	}) + findingsTable(r.Findings) + overview(columns, list) + joined(list, Subject.details)
 	if when, next := r.Summary.next(); next != "" {
 		m += within("p", escape(when+"next: ")+element("code", next))
 	}

@@ -34,8 +34,9 @@ type Subject struct {
 	Details string
 	// State is by what a page filters, "" for the worst finding, and Content what it shows; nil for the findings alone.
 	State   string
-	Content func(section) markup
+	Content func(Subject) markup
 	Classes []Class // the effective configuration, below it
+	id      string  // of its section of the page
 }
 
 // Keep adds a subject; of findings that several stages have one is kept.

@@ -15,11 +15,11 @@ import (
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
-// PlanTable, ReviewTable and FindingTable are the heads of summaries.
+// PlanTable, ReviewTable and FindingTable are the columns of summaries.
 var (
-	PlanTable    = Table{[]string{"Cluster", "Version", "Provider", "Situation", "Reached", "Next", "Findings", "File"}}
-	ReviewTable  = Table{[]string{"Cluster", "Version", "Change", "Findings"}}
-	FindingTable = Table{[]string{"Cluster", "Findings"}}
+	PlanTable    = []string{"Cluster", "Version", "Provider", "Situation", "Reached", "Next", "Findings", "File"}
+	ReviewTable  = []string{"Cluster", "Version", "Change", "Findings"}
+	FindingTable = []string{"Cluster", "Findings"}
 )
 
 // Subject is a plan as one of the results.
@@ -116,8 +116,8 @@ func (v Verification) Subject(title string) Subject {
 	return s
 }
 
-// OwnershipTable is the head of a summary of a timeline.
-var OwnershipTable = Table{[]string{"Cluster", "No manager", "One", "Two", "Unknown"}}
+// OwnershipTable are the columns of a summary of a timeline.
+var OwnershipTable = []string{"Cluster", "No manager", "One", "Two", "Unknown"}
 
 // Subject is a timeline as one of the results.
 func (o Ownership) Subject(title string) Subject {

@@ -73,8 +73,8 @@ func (s *span) add(e RunEvent) {
 // seconds is how long the stage took; a stage that runs again counts twice.
 func (s span) seconds() float64 { return math.Round(s.to.Sub(s.from).Seconds()*10) / 10 }
 
-// TimelineTable is the head of a summary of runs.
-var TimelineTable = Table{[]string{"Cluster", "Last stage", "Seconds", "Gap at the switch", "Findings"}}
+// TimelineTable are the columns of a summary of runs.
+var TimelineTable = []string{"Cluster", "Last stage", "Seconds", "Gap at the switch", "Findings"}
 
 // Subject is the run as one of the results: its state, and why it failed or did not start.
 func (t *Timeline) Subject(state string, err error) Subject {
@@ -90,7 +90,7 @@ func (t *Timeline) Subject(state string, err error) Subject {
 	}
 	out := Subject{Title: t.Cluster, State: state, Findings: once(found)}
 	out.Cells = []string{t.Cluster, cmp.Or(stage, "-"), fmt.Sprintf("%g", math.Round(seconds*10)/10), gap(atSwitch), counted(out.Findings)}
-	out.Content = func(in section) markup { return findingsTable(in.Findings) + t.page(err) }
+	out.Content = func(in Subject) markup { return findingsTable(in.Findings) + t.page(err) }
 	return out
 }
 
