@@ -239,7 +239,7 @@ func jsonFields(fields map[string]string, prefix string, of reflect.Type) {
 			jsonFields(fields, prefix, f.Type)
 		case f.IsExported():
 			kind := jsonType(f.Type)
-			if option == "omitempty" {
+			if option == "omitempty" || option == "omitzero" {
 				kind += ", optional"
 			}
 			fields[prefix+name] = kind

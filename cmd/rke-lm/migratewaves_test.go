@@ -46,7 +46,7 @@ func TestTheLastValueOfAStreamOverManyClustersIsTheReport(t *testing.T) {
 		made := decoded[report.Migration](t, lines[len(lines)-1])
 		assert.Must(t, made.Kind == "Migration" && made.Done == 1 && made.Failed == 1 && made.NotStarted == 1 && made.Stopped != "", made)
 		failed := made.Clusters[0]
-		assert.True(t, failed.Cluster == "fleet-default/alder" && failed.State == transition.Failed && failed.ExitCode == transform.ExitFailed && failed.Since != nil && failed.End != nil, failed)
+		assert.True(t, failed.Cluster == "fleet-default/alder" && failed.State == transition.Failed && failed.ExitCode == transform.ExitFailed && !failed.Since.IsZero() && failed.End != nil, failed)
 		for _, want := range []string{"rke-lm migrate --cluster=fleet-default/alder", " --until=enable-leader-migration --yes"} {
 			assert.True(t, strings.Contains(failed.End.Continue, want) && !strings.Contains(failed.End.Continue, "wave") && !strings.Contains(failed.End.Continue, "selector"), failed.End.Continue)
 		}

@@ -15,17 +15,18 @@ import (
 
 // Member is how far one of many clusters is.
 type Member struct {
-	Cluster, Wave string
-	State         transition.State
-	Stage         string    // in progress, or where the run stopped; of one that is done, the last one
-	Since         time.Time // when it came to that state or that stage
-	Waiting       string    // what its run waits for
-	Switch        *Owned    // who owned the cloud controllers at the switch; nil if this run did not switch
-	Watched       Owned     // and in all stages of this run
-	Findings      []transform.Finding
-	Outcome       *Outcome // of a run that has ended
-	Err           error    // why it failed, or is skipped
-	RolledBack    bool     // after it failed
+	Cluster    string              `json:"cluster"`
+	Wave       string              `json:"wave"`
+	State      transition.State    `json:"state"`
+	Stage      string              `json:"stage,omitempty"`  // in progress, or where the run stopped; of one that is done, the last one
+	Since      time.Time           `json:"since,omitzero"`   // when it came to that state or that stage
+	Waiting    string              `json:"-"`                // what its run waits for
+	Switch     *Owned              `json:"switch,omitempty"` // who owned the cloud controllers at the switch; nil if this run did not switch
+	Watched    Owned               `json:"owners,omitzero"`  // and in all stages of this run
+	Findings   []transform.Finding `json:"findings,omitempty"`
+	Outcome    *Outcome            `json:"-"` // of a run that has ended
+	Err        error               `json:"-"` // why it failed, or is skipped
+	RolledBack bool                `json:"-"` // after it failed
 
 	left bool // its run was interrupted; the next one continues
 }

@@ -98,7 +98,7 @@ func TestTheReportOverManyClustersNamesWhatFailedAndHowToContinue(t *testing.T) 
 		{Cluster: "c", Wave: "wave-2", State: transition.Waiting},
 	}}
 	m := NewMigration(s, "rke-lm migrate -l x")
-	assert.True(t, m.Done == 1 && m.Failed == 1 && m.NotStarted == 1 && m.Clusters[1].ExitCode == transform.ExitRefused && m.Clusters[2].Since == nil && !strings.Contains(m.Clusters[1].Findings[0].Message, "hunter2"), m)
+	assert.True(t, m.Done == 1 && m.Failed == 1 && m.NotStarted == 1 && m.Clusters[1].ExitCode == transform.ExitRefused && m.Clusters[2].Since.IsZero() && !strings.Contains(m.Clusters[1].Findings[0].Message, "hunter2"), m)
 	want := `
 CLUSTER  WAVE    STATE    STAGE                SINCE                 GAP AT THE SWITCH       FINDINGS
 a        canary  done     verify-provider-ids  2026-01-02T12:00:00Z  17.5 s (unknown: 2 s)   -

@@ -31,17 +31,10 @@ type Migration struct {
 
 // MigratedCluster is one of them.
 type MigratedCluster struct {
-	Cluster  string              `json:"cluster"`
-	Wave     string              `json:"wave"`
-	State    transition.State    `json:"state"`
-	Stage    string              `json:"stage,omitempty"`
-	Since    *time.Time          `json:"since,omitempty"`
-	Switch   *migrate.Owned      `json:"switch,omitempty"`
-	Owners   *migrate.Owned      `json:"owners,omitempty"`
-	Findings []transform.Finding `json:"findings,omitempty"`
-	Error    string              `json:"error,omitempty"`
-	ExitCode int                 `json:"exitCode"`
-	End      *migrate.Outcome    `json:"end,omitempty"`
+	migrate.Member
+	Error    string           `json:"error,omitempty"`
+	ExitCode int              `json:"exitCode"`
+	End      *migrate.Outcome `json:"end,omitempty"`
 }
 
 // NewMigration describes what came of a migration, without its secrets.
@@ -72,16 +65,8 @@ func NewMigration(s migrate.Summary, again string) Migration {
 }
 
 func migrated(one migrate.Member) MigratedCluster {
-	c := MigratedCluster{Cluster: one.Cluster, Wave: one.Wave, State: one.State, Stage: one.Stage, Switch: one.Switch, End: one.Outcome, ExitCode: transform.ExitCodeOf(one.Err)}
-	if !one.Since.IsZero() {
-		c.Since = &one.Since
-	}
-	if one.Watched != (migrate.Owned{}) {
-		c.Owners = &one.Watched
-	}
-	if len(one.Findings) > 0 {
-		c.Findings = Findings(one.Findings)
-	}
+	c := MigratedCluster{Member: one, ExitCode: transform.ExitCodeOf(one.Err), End: one.Outcome}
+	c.Findings = Findings(one.Findings)
 	if one.Err != nil {
 		c.Error = one.Err.Error()
 	}
@@ -113,8 +98,8 @@ func WriteMigration(w io.Writer, p Palette, m Migration) {
 	}
 }
 
-func since(at *time.Time) string {
-	if at == nil {
+func since(at time.Time) string {
+	if at.IsZero() {
 		return ""
 	}
 	return at.UTC().Format(time.RFC3339)

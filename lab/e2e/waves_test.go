@@ -105,7 +105,7 @@ func TestWavesOverThreeClustersOfARancher(t *testing.T) {
 		t.Fatalf("%s %+v", got, r.report)
 	}
 	for _, m := range r.report.Clusters {
-		if m.Owners != nil && m.Owners.Two > 0 || m.Cluster == rancher.Namespace+"/third" && m.Switch == nil {
+		if m.Watched.Two > 0 || m.Cluster == rancher.Namespace+"/third" && m.Switch == nil {
 			t.Errorf("%+v", m)
 		}
 	}
