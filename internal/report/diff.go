@@ -17,16 +17,28 @@ import (
 )
 
 // Diff returns the unified diff of two states of a document, without its
-// secrets, with the line numbers of the file. It is for review: a context line
+// secrets, with the line numbers of the file; "" where they show the same. It is for review: a context line
 // with a secret does not apply. The heading of a hunk is the path of what changes.
 func Diff(before, after *yamledit.Document) string {
 	old, now := show(before), show(after)
-	return unified(strings.TrimPrefix(before.File(), "/"), old.text, now.text, before.Chunk().Line, func(kind udiff.OpKind, line int) string {
+	file := strings.TrimPrefix(before.File(), "/")
+	u, err := udiff.ToUnifiedDiff("a/"+file, "b/"+file, old.text, udiff.Lines(old.text, now.text), udiff.DefaultContextLines)
+	if err != nil || len(u.Hunks) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n", u.From, u.To)
+	grown := 0 // what the hunks before one add; the library loses count of it
+	for _, h := range u.Hunks {
+		h.ToLine = h.FromLine + grown
+		kind, line := changed(h)
+		heading := now
 		if kind == udiff.Delete {
-			return old.path(line)
+			heading = old
 		}
-		return now.path(line)
-	})
+		grown += hunk(&b, h, before.Chunk().Line, heading.path(line))
+	}
+	return b.String()
 }
 
 // shownText is what is shown of a document. from has for each line the one of the
@@ -53,26 +65,9 @@ func (t shownText) path(line int) string {
 	return words(redact.Text(t.doc.At(t.doc.Chunk().Line + line).Path()))
 }
 
-// unified returns the unified diff of two states of a text, which is in a file after a number of lines; "" where they
-// are equal. The heading of a hunk is that of a line which is removed from the old text, or added to the new one.
-func unified(file, old, now string, after int, heading func(kind udiff.OpKind, line int) string) string {
-	u, err := udiff.ToUnifiedDiff("a/"+file, "b/"+file, old, udiff.Lines(old, now), udiff.DefaultContextLines)
-	if err != nil || len(u.Hunks) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "--- %s\n+++ %s\n", u.From, u.To)
-	grown := 0 // what the hunks before one add; the library loses count of it
-	for _, h := range u.Hunks {
-		h.ToLine = h.FromLine + grown
-		grown += hunk(&b, h, after, heading)
-	}
-	return b.String()
-}
-
 // hunk writes one hunk of a text that is in its file after a number of lines,
 // and returns how many lines it adds.
-func hunk(b *strings.Builder, h *udiff.Hunk, offset int, heading func(udiff.OpKind, int) string) (grown int) {
+func hunk(b *strings.Builder, h *udiff.Hunk, offset int, heading string) (grown int) {
 	from, to := 0, 0
 	for _, l := range h.Lines {
 		if l.Kind != udiff.Insert {
@@ -82,7 +77,7 @@ func hunk(b *strings.Builder, h *udiff.Hunk, offset int, heading func(udiff.OpKi
 			to++
 		}
 	}
-	head := fmt.Sprintf("@@ -%d,%d +%d,%d @@ %s", h.FromLine+offset, from, h.ToLine+offset, to, heading(changed(h)))
+	head := fmt.Sprintf("@@ -%d,%d +%d,%d @@ %s", h.FromLine+offset, from, h.ToLine+offset, to, heading)
 	b.WriteString(strings.TrimSuffix(head, " ") + "\n")
 	for _, l := range h.Lines {
 		b.WriteString(signs[l.Kind])

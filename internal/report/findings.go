@@ -14,12 +14,12 @@ import (
 )
 
 // Findings returns findings for programs: never null, and without what looks
-// like a secret. Rules name keys and arguments, and people put secrets into odd
-// places.
+// like a secret: rules name keys and arguments, and people put secrets into odd
+// places. They have no offset, so that what is shown alike is equal.
 func Findings(list []transform.Finding) []transform.Finding {
 	shown := make([]transform.Finding, len(list))
 	for i, f := range list {
-		f.FormerRule = transform.FormerName(f.Rule)
+		f.FormerRule, f.Offset = transform.FormerName(f.Rule), 0
 		f.Path, f.Message, f.Fix = redact.Text(f.Path), redact.Text(f.Message), redact.Text(f.Fix)
 		shown[i] = f
 	}
@@ -52,7 +52,7 @@ func repeated(findings []transform.Finding) [][]transform.Finding {
 	at := map[transform.Finding]int{} // the group of each, without a place
 	for _, f := range findings {
 		key := f
-		key.File, key.Line, key.Path, key.Offset = "", 0, "", 0
+		key.File, key.Line, key.Path = "", 0, ""
 		i, known := at[key]
 		if !known {
 			i, groups = len(groups), append(groups, nil)

@@ -14,20 +14,14 @@ import (
 
 // The elements of JUnit's XML that CI systems read.
 type (
-	junitSuites struct {
-		XMLName  xml.Name     `xml:"testsuites"`
+	junitSuite struct { // or testsuites, which counts the same of its suites
+		XMLName  xml.Name
 		Name     string       `xml:"name,attr"`
 		Tests    int          `xml:"tests,attr"`
 		Failures int          `xml:"failures,attr"`
 		Errors   int          `xml:"errors,attr"`
 		Suites   []junitSuite `xml:"testsuite"`
-	}
-	junitSuite struct {
-		Name     string      `xml:"name,attr"`
-		Tests    int         `xml:"tests,attr"`
-		Failures int         `xml:"failures,attr"`
-		Errors   int         `xml:"errors,attr"`
-		Cases    []junitCase `xml:"testcase"`
+		Cases    []junitCase  `xml:"testcase"`
 	}
 	junitCase struct {
 		Class   string     `xml:"classname,attr"`
@@ -48,16 +42,15 @@ type (
 // WriteJUnit writes findings as tests: a suite for each subject, and a test for each
 // finding. Errors that count fail; other findings pass with their text as output.
 func (r *Results) WriteJUnit(w io.Writer) {
-	all := junitSuites{Name: "rke-lm " + r.Verb}
+	all := junitSuite{XMLName: xml.Name{Local: "testsuites"}, Name: "rke-lm " + r.Verb}
 	for _, s := range r.Subjects {
-		all.add(r.suite(s.Title, s.File, s.Line, s.Findings))
+		all.add(suite(all.Name, s))
 	}
 	if len(r.Findings) > 0 {
-		all.add(r.suite(r.Verb, "", 0, r.Findings))
+		all.add(suite(all.Name, Subject{Title: r.Verb, Findings: r.Findings}))
 	}
 	for _, e := range r.Errors {
-		name := cmp.Or(e.File, "input")
-		all.add(junitSuite{Name: name, Tests: 1, Errors: 1, Cases: []junitCase{{
+		all.add(junitSuite{Name: cmp.Or(e.File, "input"), Tests: 1, Errors: 1, Cases: []junitCase{{
 			Class: all.Name, Name: "read", File: e.File, Line: e.Line, Error: &junitText{cmp.Or(e.Rule, "error"), e.Message, e.Message},
 		}}})
 	}
@@ -68,15 +61,15 @@ func (r *Results) WriteJUnit(w io.Writer) {
 	io.WriteString(w, "\n")
 }
 
-func (all *junitSuites) add(s junitSuite) {
+func (all *junitSuite) add(s junitSuite) {
 	all.Suites = append(all.Suites, s)
 	all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
 }
 
-func (r *Results) suite(title, file string, line int, findings []transform.Finding) junitSuite {
-	out := junitSuite{Name: title}
-	for _, f := range findings {
-		c := junitCase{Class: "rke-lm " + r.Verb, Name: junitName(f), File: f.File, Line: f.Line}
+func suite(class string, s Subject) junitSuite {
+	out := junitSuite{Name: s.Title}
+	for _, f := range s.Findings {
+		c := junitCase{Class: class, Name: junitName(f), File: f.File, Line: f.Line}
 		text := fmt.Sprintf("%s: %s", where(f), explained(f))
 		if f.Stops() {
 			c.Failure = &junitText{f.Rule, f.Message, text}
@@ -86,8 +79,8 @@ func (r *Results) suite(title, file string, line int, findings []transform.Findi
 		}
 		out.Cases = append(out.Cases, c)
 	}
-	if len(findings) == 0 {
-		out.Cases = []junitCase{{Class: "rke-lm " + r.Verb, Name: "no findings", File: file, Line: line}}
+	if len(s.Findings) == 0 {
+		out.Cases = []junitCase{{Class: class, Name: "no findings", File: s.File, Line: s.Line}}
 	}
 	out.Tests = len(out.Cases)
 	return out

@@ -77,10 +77,9 @@ func (p *Progress) show(ctx context.Context) {
 
 // Reached notes how many of something are done, of a total or of a number that is not known.
 func (p *Progress) Reached(of string, done, total int) {
-	if p == nil {
-		return
+	if p != nil {
+		p.locked(func() { p.of, p.done, p.total = of, done, total })
 	}
-	p.locked(func() { p.of, p.done, p.total = of, done, total })
 }
 
 func (p *Progress) locked(do func()) {

@@ -51,13 +51,7 @@ func (r *Results) All() []transform.Finding {
 }
 
 // once leaves out what is repeated.
-func once(list []transform.Finding) []transform.Finding {
-	shown := Findings(list)
-	for i := range shown {
-		shown[i].Offset = 0
-	}
-	return lists.Distinct(shown)
-}
+func once(list []transform.Finding) []transform.Finding { return lists.Distinct(Findings(list)) }
 
 // rule returns what is known of a rule; only its name for one that no table has.
 func (r *Results) rule(id string) transform.Rule {

@@ -57,7 +57,7 @@ func TestAFingerprintDoesNotDependOnTheLine(t *testing.T) {
 func TestJUnitCountsWhatItHas(t *testing.T) {
 	var b bytes.Buffer
 	found().WriteJUnit(&b)
-	var all junitSuites
+	var all junitSuite
 	dec := xml.NewDecoder(&b)
 	assert.NilError(t, dec.Decode(&all))
 	tests, failures, errs := 0, 0, 0

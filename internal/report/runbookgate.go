@@ -49,9 +49,9 @@ Before the first stage %s.
 | 3 | the cluster could not be reached: its state is unknown | check the network and the API server, and run the gate again, before you undo anything |
 | 2, 4 | wrong usage, or a missing permission: nothing was checked | correct it, and run the gate again |
 
-A gate waits for at most %s. To return to the start, undo the stages in reverse order. A stage without an undo states so.
+A gate waits for at most %d minutes. To return to the start, undo the stages in reverse order. A stage without an undo states so.
 
-`, where, code("CONTEXT"), r.name(), r.ofRancher(), expect, fenced("sh", r.verify("", "--snapshot")), inline(stages.LeaderAfter("", r.Plan.Target)), code("ok"), length(action.RolloutTime))
+`, where, code("CONTEXT"), r.name(), r.ofRancher(), expect, fenced("sh", r.verify("", "--snapshot")), inline(stages.LeaderAfter("", r.Plan.Target)), code("ok"), minutes)
 }
 
 // name is the cluster, as people call it.
@@ -65,13 +65,8 @@ func (r Runbook) ofRancher() string {
 	return ", and " + code("RANCHER_KUBECONFIG") + " to a kubeconfig of Rancher's own cluster"
 }
 
-// length is a time as people write it.
-func length(d time.Duration) string {
-	if d%time.Hour == 0 && d > time.Hour {
-		return fmt.Sprintf("%d hours", d/time.Hour)
-	}
-	return fmt.Sprintf("%d minutes", d/time.Minute)
-}
+// minutes is for how long a gate waits.
+const minutes = int(action.RolloutTime / time.Minute)
 
 // verify is the command that checks what a stage promises; "" is for what always has to hold.
 func (r Runbook) verify(stage string, flags ...string) string {
@@ -84,20 +79,17 @@ func (r Runbook) verify(stage string, flags ...string) string {
 
 // await is the same, for as long as a change may take.
 func (r Runbook) await(stage string) string {
-	return r.verify(stage, "--wait", fmt.Sprintf("%dm", action.RolloutTime/time.Minute))
+	return r.verify(stage, "--wait", fmt.Sprintf("%dm", minutes))
 }
 
 // duration writes how long a stage may take, as far as that is known.
 func (r Runbook) duration(w io.Writer, s Stage) {
-	var parts []string
-	if text := s.effect(); text != "" {
-		parts = append(parts, text)
-	}
+	text := s.effect()
 	if s.Gap != "" {
-		parts = append(parts, "No manager runs the cloud controllers for "+s.Gap+".")
+		text += " No manager runs the cloud controllers for " + s.Gap + "."
 	}
-	if len(parts) > 0 {
-		fmt.Fprintf(w, "**How long.** %s\n\n", inline(strings.Join(parts, " ")))
+	if text != "" {
+		fmt.Fprintf(w, "**How long.** %s\n\n", inline(strings.TrimSpace(text)))
 	}
 }
 
@@ -110,7 +102,7 @@ func (r Runbook) gate(w io.Writer, s plan.Step) {
 		return
 	}
 	fmt.Fprintf(w, "Start it once the change has reached the cluster; it passes when it prints this and exits with 0:\n\n")
-	step(w, fmt.Sprintf("wait for at most %s", length(action.RolloutTime)), r.await(stage))
+	step(w, fmt.Sprintf("wait for at most %d minutes", minutes), r.await(stage))
 	var lines []string
 	if by := stages.After(stage, t).Lease; by.Needed() {
 		for _, holder := range strings.Split(by.String(), " or ") {

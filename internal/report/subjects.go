@@ -11,7 +11,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
@@ -103,15 +102,13 @@ func Tally(names []string) []string {
 
 // Subject is the verdict on a live cluster as one of the results.
 func (v Verification) Subject(title string) Subject {
-	s := FindingSubject(title, "", 0, v.Findings)
-	s.Content = v.page
-	if v.OK || s.stops() {
-		return s
+	found := slices.Clone(v.Findings)
+	if !v.OK && !slices.ContainsFunc(found, transform.Finding.Stops) {
+		found = append(found, transform.Finding{
+			Rule: "not-checked", Severity: transform.Error, Path: title, Message: "what the stage requires is not in the dump: " + v.needed(), Fix: "print the missing kinds as well",
+		})
 	}
-	needed := lists.Map(lists.Where(v.NotChecked, func(n check.NotChecked) bool { return n.Needed }), func(n check.NotChecked) string { return n.Rule })
-	s = FindingSubject(title, "", 0, append(slices.Clone(v.Findings), transform.Finding{
-		Rule: "not-checked", Severity: transform.Error, Path: title, Message: "what the stage requires is not in the dump: " + list(needed), Fix: "print the missing kinds as well",
-	}))
+	s := FindingSubject(title, "", 0, found)
 	s.Content = v.page
 	return s
 }

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -55,39 +54,32 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 	good := lists.Where(v.Nodes, func(n check.Node) bool { return n.OK })
 	fmt.Fprintf(w, "nodes             %d of %d ok\n\n", len(good), len(v.Nodes))
 	WriteFindings(w, p, v.Findings, "")
-	needed := writeNotChecked(w, p, v.NotChecked)
+	for _, why := range lists.Distinct(lists.Map(v.NotChecked, func(n check.NotChecked) string { return n.Why })) {
+		rules := rulesOf(v.NotChecked, func(n check.NotChecked) bool { return n.Why == why })
+		fmt.Fprintln(w, p.Wrap("not checked, because "+why+": "+rules, ""))
+	}
+	needed := v.needed()
 	switch {
 	case v.OK:
 		fmt.Fprintln(w, p.paint(green, "ok"))
-	case len(needed) > 0:
+	case needed != "":
 		what := "whether the stage " + v.Stage + " is done"
 		if v.Stage == "" {
 			what = "whether the cloud controllers run"
 		}
-		fmt.Fprintln(w, p.paint(red, "not ok")+": "+what+" is unknown without "+strings.Join(needed, ", "))
+		fmt.Fprintln(w, p.paint(red, "not ok")+": "+what+" is unknown without "+needed)
 	default:
 		fmt.Fprintln(w, p.paint(red, "not ok"))
 	}
 }
 
-// writeNotChecked lists the rules that had nothing to check by the reason, and returns
-// those that are needed.
-func writeNotChecked(w io.Writer, p Palette, list []check.NotChecked) (needed []string) {
-	var whys []string
-	rules := map[string][]string{}
-	for _, n := range list {
-		if rules[n.Why] == nil {
-			whys = append(whys, n.Why)
-		}
-		rules[n.Why] = append(rules[n.Why], n.Rule)
-		if n.Needed {
-			needed = append(needed, n.Rule)
-		}
-	}
-	for _, why := range whys {
-		fmt.Fprintln(w, p.Wrap("not checked, because "+why+": "+strings.Join(rules[why], ", "), ""))
-	}
-	return needed
+// needed are the rules that had nothing to check, and without which the verdict is unknown.
+func (v Verification) needed() string {
+	return rulesOf(v.NotChecked, func(n check.NotChecked) bool { return n.Needed })
+}
+
+func rulesOf(all []check.NotChecked, is func(check.NotChecked) bool) string {
+	return list(lists.Map(lists.Where(all, is), func(n check.NotChecked) string { return n.Rule }))
 }
 
 // leaseText is who holds the migration lease.
