@@ -87,13 +87,8 @@ func (m *migration) cloudConfigLost(found *transform.Findings) {
 
 // inTreeGone is about the provider's name, or else an argument of a component.
 func (m *migration) inTreeGone(found *transform.Findings) {
-	if image := m.get("system_images", "kubernetes"); image.Exists() && m.provider() == inTree && !m.isExternal() {
-		if message, fix := rules.GoneFromImage(image); message != "" {
-			found.At(image, message, fix)
-			return
-		}
-	}
-	if !rules.IsInTreeGone(m.move(), m.stage) {
+	image := m.get(imagesKey, kubernetesKey)
+	if m.provider() == inTree && !m.isExternal() && rules.GoneFromImage(image, found) || !rules.IsInTreeGone(m.move(), m.stage) {
 		return
 	}
 	if m.provider() == inTree {

@@ -39,7 +39,7 @@ func clusterRules() []rule {
 		{Rule: transform.Encrypted},
 		{Rule: rules.FlagLeftOnKCM.WithGuards(rules.FlagLeaves...), Check: rules.Components(rules.FlagLeftOnKCM, (*migration).components)},
 		{Rule: rules.FlagOnExternalGate.Rule, Check: rules.Components(rules.FlagOnExternalGate, (*migration).components)},
-		{Rule: rules.FlagUnknown.Rule, Check: (*migration).flagUnknown},
+		{Rule: rules.FlagUnknown.Rule, Check: rules.Components(rules.FlagUnknown, (*migration).unslipped)},
 		{Rule: rules.InTreeGone, Check: (*migration).inTreeGone},
 		{Rule: rules.LeaseTimingsUnsafe, Check: rules.LeaseTimings((*migration).managers)},
 		{Rule: rules.LeaderElectionOff.Rule, Check: rules.Components(rules.LeaderElectionOff, (*migration).components)},

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -24,13 +25,13 @@ type installed struct {
 	chart ccm.Chart
 }
 
-// eachChart calls check for every such chart, if they can be read.
-func (m *migration) eachChart(check func(installed)) {
-	if charts, err := m.charts(); err == nil {
-		for _, chart := range charts {
-			check(installed{m, chart})
-		}
+// installs are these charts; none where one cannot be read.
+func (m *migration) installs() []installed {
+	charts, err := m.charts()
+	if err != nil {
+		return nil
 	}
+	return lists.Map(charts, func(c ccm.Chart) installed { return installed{m, c} })
 }
 
 // about returns a finding about a node of the HelmChart, or about its spec where
@@ -70,11 +71,8 @@ func (c installed) inArgs(n yamledit.Node, message, fix string) transform.Findin
 }
 
 // checkedCharts are those whose values a rule can use.
-func (m *migration) checkedCharts(rule string) (list []rules.Chart) {
-	m.eachChecked(rule, func(c installed) {
-		list = append(list, c.subject())
-	})
-	return list
+func (m *migration) checkedCharts(rule string) []rules.Chart {
+	return lists.Map(m.checked(rule), installed.subject)
 }
 
 func (c installed) subject() rules.Chart {
@@ -85,7 +83,7 @@ func (c installed) subject() rules.Chart {
 }
 
 func (m *migration) chartUnpinned(found *transform.Findings) {
-	m.eachChecked(rules.ChartUnpinned.ID, func(c installed) {
+	for _, c := range m.checked(rules.ChartUnpinned.ID) {
 		switch {
 		case c.chart.Pinned():
 		case c.chart.Reference.Archive:
@@ -95,7 +93,7 @@ func (m *migration) chartUnpinned(found *transform.Findings) {
 			found.Add(c.about(c.chart.Spec("version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion))
 		}
 		rules.ChartUnpinned.Check(c.subject(), found)
-	})
+	}
 }
 
 // ccmArgsUnsafe checks the chart, and a workload of its own.
@@ -122,23 +120,21 @@ func (m *migration) addressFlapping(found *transform.Findings) {
 	if k8s.From(m.minor(), "v1.25") || !slices.ContainsFunc(m.Kinds, func(c effective.Class) bool { return m.Effective(c).Provider(kubeletArgs) == inTree }) {
 		return
 	}
-	m.eachChart(func(c installed) {
+	for _, c := range m.installs() {
 		found.Add(c.about(c.chart.Root.Get("spec", "chart"),
 			"below Kubernetes 1.25 the manager and the in-tree kubelets both write the addresses of nodes, until the kubelets are external",
 			"keep the time between this stage and the switch short"))
-	})
+	}
 }
 
 // helmReinstall checks the policy that counts: a HelmChartConfig's wins.
 func (m *migration) helmReinstall(found *transform.Findings) {
-	m.eachChart(func(c installed) {
-		policy, of := c.chart.FailurePolicy()
-		if policy == "abort" || policy == "retry" {
-			return
+	for _, c := range m.installs() {
+		if policy, of := c.chart.FailurePolicy(); policy != "abort" && policy != "retry" {
+			at := yamledit.First(of.Spec("failurePolicy"), of.Root.Get("spec"))
+			found.Add(c.bundle().Finding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort"))
 		}
-		at := yamledit.First(of.Spec("failurePolicy"), of.Root.Get("spec"))
-		found.Add(c.bundle().Finding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort"))
-	})
+	}
 }
 
 // serviceOverrideNames checks the configuration of the provider, on control planes and in the

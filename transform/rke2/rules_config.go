@@ -20,12 +20,12 @@ import (
 func (m *migration) configNotMounted(found *transform.Findings) {
 	m.undelivered(found)
 	m.emptyFiles(found)
-	m.eachChecked(rules.ConfigNotMounted.ID, func(c installed) {
+	for _, c := range m.checked(rules.ConfigNotMounted.ID) {
 		if c.chart.ConfigFile() != "" && !c.chart.ConfigMounted() {
 			found.Add(c.at("no entry of extraVolumes and extraVolumeMounts creates the file that --"+configFlag+" names, and the manager exits",
 				"mount a ConfigMap that holds it, as --leader-migration-config generate does", chartArgs))
 		}
-	})
+	}
 }
 
 // undelivered finds files that control planes do not get. Without the flag no one
@@ -80,21 +80,17 @@ type cloudConfig struct {
 	docs     []*yamledit.Document
 }
 
-func (m *migration) cloudConfigs() []cloudConfig {
-	var all []cloudConfig
-	m.eachChart(func(c installed) {
-		docs, err := m.manifests()
-		if err != nil || c.chart.ConfigFile() == "" {
-			return
-		}
+func (m *migration) cloudConfigs() (all []cloudConfig) {
+	docs, _ := m.manifests()
+	for _, c := range m.installs() {
 		at, i := c.chart.Config(docs)
-		if !at.Exists() {
-			return // it lies elsewhere
+		if c.chart.ConfigFile() == "" || !at.Exists() {
+			continue // it lies elsewhere
 		}
 		if root, unquoted, err := leadermigration.Embedded(at); err == nil {
 			all = append(all, cloudConfig{c, root, unquoted, at, i, docs})
 		}
-	})
+	}
 	return all
 }
 

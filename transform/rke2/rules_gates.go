@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/mod/semver"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
@@ -52,42 +51,39 @@ func (m *migration) components(rule string) (list []rules.Component) {
 			}
 		}
 	}
-	return append(list, m.chartComponents(rule)...)
-}
-
-// chartComponents are the managers that charts run, for a rule that depends on values.
-func (m *migration) chartComponents(rule string) (list []rules.Component) {
-	m.eachChecked(rule, func(c installed) {
+	for _, c := range m.checked(rule) {
 		version := c.chart.ImageTag() // the manager that reads these gates
 		if !semver.IsValid(version) {
 			version = m.move().Reached()
 		}
-		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: c.chart.Placed(), Version: version, Target: m.target, Place: c.inArgs})
-	})
+		list = append(list, c.component(version))
+	}
 	return list
+}
+
+// component is the manager that the chart runs.
+func (c installed) component(version string) rules.Component {
+	return rules.Component{Name: leadermigration.CloudManager, Args: c.chart.Placed(), Version: version, Target: c.target, Place: c.inArgs}
 }
 
 // managers are those that ask for leases. A cloud-controller-manager that is in the file may run already, so its timings
 // count after every stage.
 func (m *migration) managers(rule string) []rules.Component {
 	list := append(m.components(rule), rules.WorkloadComponents(m.bundle(), m.target)...)
-	m.eachKnown(rule, func(c installed) {
-		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: c.chart.Placed(), Version: c.chart.ImageMinor(), Target: m.target, Place: c.inArgs})
-	})
+	for _, c := range m.known(rule) {
+		list = append(list, c.component(c.chart.ImageMinor()))
+	}
 	return list
 }
 
-// flagUnknown leaves out the slips of a migration's flags, which have a rule of their own.
-func (m *migration) flagUnknown(found *transform.Findings) {
-	slipped := map[string]bool{}
+// unslipped leaves out the slips of a migration's flags, which have a rule of their own.
+func (m *migration) unslipped(rule string) []rules.Component {
+	list, slipped := m.components(rule), map[string]bool{}
 	for _, s := range m.slippedArgs() {
 		slipped[s.Node.Path()] = true
 	}
-	rules.Components(rules.FlagUnknown, func(m *migration, rule string) []rules.Component {
-		list := m.components(rule)
-		for i, c := range list {
-			list[i].Args = slices.DeleteFunc(c.Args, func(a args.Arg) bool { return slipped[a.Node.Path()] })
-		}
-		return list
-	})(m, found)
+	for i, c := range list {
+		list[i].Args = slices.DeleteFunc(c.Args, func(a args.Arg) bool { return slipped[a.Node.Path()] })
+	}
+	return list
 }

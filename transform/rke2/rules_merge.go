@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // severity is error for the keys that the stages change, else the rule's own.
@@ -26,18 +25,16 @@ func (m *migration) severity(key string) transform.Severity {
 
 // argsOverwritten compares each location of a list with those before it.
 func (m *migration) argsOverwritten(found *transform.Findings) {
-	m.overrides(found, func(key string, earlier, later yamledit.Node) (string, string) {
+	for earlier, later := range m.Overrides() {
 		list := args.Of(later.Value())
-		if len(list) == 0 || !m.isList(key) {
-			return "", ""
+		if len(list) == 0 || !m.isList(later.Key()) {
+			continue
 		}
-		lost := vanished(args.Of(earlier.Value()), list)
-		if len(lost) == 0 {
-			return "", ""
+		if lost := vanished(args.Of(earlier.Value()), list); len(lost) > 0 {
+			found.At(later, "this list replaces "+earlier.Path()+" on the same machines, and these arguments are lost: "+strings.Join(lost, ", "),
+				"repeat them here, or remove them there").Severity = m.severity(later.Key())
 		}
-		return "this list replaces " + earlier.Path() + " on the same machines, and these arguments are lost: " + strings.Join(lost, ", "),
-			"repeat them here, or remove them there"
-	})
+	}
 }
 
 // vanished names the arguments of a list that one after it does not repeat. Of
@@ -79,12 +76,11 @@ func (m *migration) isList(key string) bool {
 
 // valueErased finds values that count as empty and come after a valid one.
 func (m *migration) valueErased(found *transform.Findings) {
-	m.overrides(found, func(key string, earlier, later yamledit.Node) (string, string) {
-		if m.isEmpty(key, earlier.Value()) || !m.isEmpty(key, later.Value()) {
-			return "", ""
+	for earlier, later := range m.Overrides() {
+		if key := later.Key(); !m.isEmpty(key, earlier.Value()) && m.isEmpty(key, later.Value()) {
+			found.At(later, "this value is empty, and erases "+earlier.Path()+" on the same machines", "remove the key here, or write the intended value").Severity = m.severity(key)
 		}
-		return "this value is empty, and erases " + earlier.Path() + " on the same machines", "remove the key here, or write the intended value"
-	})
+	}
 }
 
 // isEmpty reports whether a value is dropped, or means no arguments at all.
@@ -94,16 +90,6 @@ func (m *migration) isEmpty(key string, v any) bool {
 		return len(list) == 0
 	}
 	return !ok || kept == ""
-}
-
-// overrides calls check for every location of a key and the one before it that
-// it overrides on some class, once for each pair.
-func (m *migration) overrides(found *transform.Findings, check func(key string, earlier, later yamledit.Node) (message, fix string)) {
-	for earlier, later := range m.Overrides() {
-		if message, fix := check(later.Key(), earlier, later); message != "" {
-			found.At(later, message, fix).Severity = m.severity(later.Key())
-		}
-	}
 }
 
 // valueDropped finds values of a kind that Rancher gives no machine. A null

@@ -19,25 +19,15 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// eachWinner calls check for every location that wins a key.
-func (m *migration) eachWinner(found *transform.Findings, key string, check func(yamledit.Node) (message, fix string)) {
-	for _, n := range m.Winners(key, anyClass) {
-		if message, fix := check(n); message != "" {
-			found.At(n, message, fix)
-		}
-	}
-}
-
 // anyClass is every one.
 func anyClass(effective.Class) bool { return true }
 
 func (m *migration) providerInSelector(found *transform.Findings) {
-	m.eachWinner(found, providerKey, func(n yamledit.Node) (string, string) {
-		if s, _ := n.String(); s != inTree && s != external || n.Same(m.Layers[0].Get(providerKey)) {
-			return "", ""
+	for _, n := range m.Winners(providerKey, anyClass) {
+		if s, _ := n.String(); (s == inTree || s == external) && !n.Same(m.Layers[0].Get(providerKey)) {
+			found.At(n, "the provider is set here, not in machineGlobalConfig", "nothing: the switch edits this location")
 		}
-		return "the provider is set here, not in machineGlobalConfig", "nothing: the switch edits this location"
-	})
+	}
 }
 
 // inTreeGone checks what makes components in-tree; on late releases the provider's
@@ -45,8 +35,8 @@ func (m *migration) providerInSelector(found *transform.Findings) {
 func (m *migration) inTreeGone(found *transform.Findings) {
 	if !rules.IsInTreeGone(m.move(), m.stage) {
 		if len(m.inTreeNodes()) > 0 {
-			for _, key := range []string{"kube-controller-manager-image", "runtime-image"} {
-				m.eachWinner(found, key, rules.GoneFromImage)
+			for _, at := range append(m.Winners("kube-controller-manager-image", anyClass), m.Winners("runtime-image", anyClass)...) {
+				rules.GoneFromImage(at, found)
 			}
 		}
 		return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -24,24 +25,21 @@ var rulesOfValues = map[string][]string{
 	rules.LeaderElectionOff.ID: {chartArgs}, rules.LeaseTimingsUnsafe.ID: {chartArgs, "image.tag"},
 }
 
-// eachChecked calls check for the charts whose values the rule can use. No stage before
-// install-ccm, which puts the values right, waits for them.
-func (m *migration) eachChecked(rule string, check func(installed)) {
-	if !rules.BeforeChart(m.stage, m.target) {
-		m.eachKnown(rule, check)
+// checked are the charts whose values the rule can use. No stage before install-ccm, which puts the values right, waits for
+// them.
+func (m *migration) checked(rule string) []installed {
+	if rules.BeforeChart(m.stage, m.target) {
+		return nil
 	}
+	return m.known(rule)
 }
 
-// eachKnown does so after any stage: the file shows what decides the values. chartNotChecked reports the others.
-func (m *migration) eachKnown(rule string, check func(installed)) {
+// known are those after any stage: the file shows what decides the values. chartNotChecked reports the others.
+func (m *migration) known(rule string) []installed {
 	if rulesOfValues[rule] == nil {
-		return
+		return nil
 	}
-	m.eachChart(func(c installed) {
-		if _, unseen := c.unseen(rule); !unseen {
-			check(c)
-		}
-	})
+	return lists.Where(m.installs(), func(c installed) bool { _, unseen := c.unseen(rule); return !unseen })
 }
 
 // unseen returns a source of values that the file does not show and that may
@@ -57,7 +55,7 @@ func (c installed) unseen(rule string) (helmchart.Layer, bool) {
 
 // chartNotChecked reports which rules are not checked, and why.
 func (m *migration) chartNotChecked(found *transform.Findings) {
-	m.eachChart(func(c installed) {
+	for _, c := range m.installs() {
 		for _, l := range c.chart.Layers {
 			hidden := strings.Join(c.hiddenBy(l), ", ")
 			switch why := c.chart.Foreign(); {
@@ -68,7 +66,7 @@ func (m *migration) chartNotChecked(found *transform.Findings) {
 					"set "+chartArgs+" and image.tag where nothing overrides them, in valuesContent of a HelmChartConfig of the same name, or check the DaemonSet in the cluster"))
 			}
 		}
-	})
+	}
 }
 
 // foreign returns the note about a chart that is not the published one.
@@ -95,11 +93,11 @@ func (c installed) hiddenBy(l helmchart.Layer) []string {
 
 // chartFieldIgnored finds values that the cluster's release does not know.
 func (m *migration) chartFieldIgnored(found *transform.Findings) {
-	m.eachChart(func(c installed) {
+	for _, c := range m.installs() {
 		for _, l := range m.ChartSources(nil).Ignored(c.chart.Release) {
 			found.Add(c.in(l, l.At, l.Name+" has no effect: the helm-controller of RKE2 "+m.Version+" does not have it", "write the values to valuesContent"))
 		}
-	})
+	}
 }
 
 // chartTwice finds what the file installs or configures twice.

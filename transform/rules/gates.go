@@ -15,22 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
-
-// inGates finds the arguments in which a gate has a wrong value: check says
-// what is wrong with it and what to do, or "".
-func inGates(list []args.Arg, gate string, check func(value string) (message, fix string), at transform.Report) {
-	for _, a := range list {
-		value, named := args.Gates([]args.Arg{a})[gate]
-		if !named {
-			continue
-		}
-		if message, fix := check(value); message != "" {
-			at(a.Node, message, fix)
-		}
-	}
-}
 
 func isOff(gate string) bool { return strings.EqualFold(gate, "false") || gate == "0" }
 
@@ -43,36 +28,20 @@ var CSIGateStale = OfComponents{
 		Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component. A note at 1.23 and 1.24, where false still works.",
 	}.Because("A component that is given a gate that is locked or removed exits: from 1.25 on CSIMigrationAWS=false, from 1.27 on the name itself.", "kubernetes/kubernetes pkg/features/kube_features.go, v1.23 to v1.27", "Remove CSIMigrationAWS from every feature-gates argument.", "Never with the release that the finding names; the component does not start."),
 	func(c Component, at transform.Report) {
-		inGates(c.Args, aws.CSIGate, func(value string) (string, string) { return staleGate(c.Version, value) }, at)
-		if c.Stage != "" {
-			return
+		for _, a := range c.Args {
+			switch value, named := args.Gates([]args.Arg{a})[aws.CSIGate]; {
+			case !named:
+			case k8s.From(c.Version, k8s.FirstWithout):
+				at(a.Node, "Kubernetes "+semver.MajorMinor(c.Version)+" does not know the feature gate "+aws.CSIGate+", and the component stops", "remove the gate")
+			case !isOff(value):
+			case k8s.From(c.Version, "v1.25"):
+				at(a.Node, "the feature gate "+aws.CSIGate+" is locked on from Kubernetes 1.25 on, and the component stops", "remove the gate, after the EBS CSI driver runs on every node")
+			case k8s.From(c.Version, "v1.23") && c.Stage == "": // only an upgrade to come stops: the release takes the gate and has it on by default
+				at(a.Node, "the feature gate "+aws.CSIGate+" is off, which keeps EBS volumes in-tree; from Kubernetes 1.25 on the component stops with it",
+					"install the EBS CSI driver on every node and remove the gate before the upgrade to 1.25, and before the switch to external").Severity = transform.Note
+			}
 		}
-		inGates(c.Args, aws.CSIGate, func(value string) (string, string) { return endingGate(c.Version, value) }, func(n yamledit.Node, message, fix string) *transform.Finding {
-			f := at(n, message, fix)
-			f.Severity = transform.Note
-			return f
-		})
 	},
-}
-
-// endingGate is about a value that only an upgrade to come stops at: a note, which stops no stage. The
-// release takes the gate and has it on by default.
-func endingGate(version, value string) (message, fix string) {
-	if !isOff(value) || !k8s.From(version, "v1.23") || k8s.From(version, "v1.25") {
-		return "", ""
-	}
-	return "the feature gate " + aws.CSIGate + " is off, which keeps EBS volumes in-tree; from Kubernetes 1.25 on the component stops with it",
-		"install the EBS CSI driver on every node and remove the gate before the upgrade to 1.25, and before the switch to external"
-}
-
-func staleGate(version, value string) (message, fix string) {
-	switch {
-	case k8s.From(version, k8s.FirstWithout):
-		return "Kubernetes " + semver.MajorMinor(version) + " does not know the feature gate " + aws.CSIGate + ", and the component stops", "remove the gate"
-	case k8s.From(version, "v1.25") && isOff(value):
-		return "the feature gate " + aws.CSIGate + " is locked on from Kubernetes 1.25 on, and the component stops", "remove the gate, after the EBS CSI driver runs on every node"
-	}
-	return "", ""
 }
 
 // FlagUnknown checks the flags and feature gates of components against those of the release.

@@ -86,15 +86,15 @@ var FlagOnExternalGate = OfComponents{
 		Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component. Or it is false, which leader migration does not work with.",
 	}.Because("From 1.27 on the gate does not exist, and a component that is given it exits. Set to false, it disables leader migration.", transform.SourceRemovals, "Remove ControllerManagerLeaderMigration from every feature-gates argument.", "Never with the release that the finding names; the component does not start."),
 	func(c Component, at transform.Report) {
-		inGates(c.Args, migrationGate, func(value string) (message, fix string) {
-			switch {
+		for _, a := range c.Args {
+			switch value, named := args.Gates([]args.Arg{a})[migrationGate]; {
+			case !named:
 			case k8s.From(c.Version, k8s.FirstWithout):
-				return "release " + semver.MajorMinor(c.Version) + " does not know the feature gate " + migrationGate + ", and the component stops", "remove the gate"
+				at(a.Node, "release "+semver.MajorMinor(c.Version)+" does not know the feature gate "+migrationGate+", and the component stops", "remove the gate")
 			case isOff(value):
-				return "the feature gate " + migrationGate + " is off: leader migration does not work, and from 1.24 on the component stops", "remove the gate"
+				at(a.Node, "the feature gate "+migrationGate+" is off: leader migration does not work, and from 1.24 on the component stops", "remove the gate")
 			}
-			return "", ""
-		}, at)
+		}
 	},
 }
 

@@ -40,15 +40,16 @@ func Gone(n yamledit.Node, u k8s.Upgrade, found *transform.Findings) {
 	found.At(n, gone+": components with it do not start", "apply the stages that rke-lm plan shows for this release; see docs/past-1.26.md")
 }
 
-// GoneFromImage is about an image with which a component is of another release than the cluster; "" if that release has the
-// in-tree provider.
-func GoneFromImage(n yamledit.Node) (message, fix string) {
+// GoneFromImage is about an image with which a component is of another release than the cluster. It reports whether that
+// release lacks the in-tree provider.
+func GoneFromImage(n yamledit.Node, found *transform.Findings) bool {
 	image, _ := n.String()
 	tag := k8s.ParseImage(image).Tag
-	if !k8s.From(tag, k8s.FirstWithout) {
-		return "", ""
+	gone := k8s.From(tag, k8s.FirstWithout)
+	if gone {
+		found.At(n, "the provider is aws, which the image of Kubernetes "+tag+" does not have", "use the image of the cluster's release; migrate on 1.26, before the upgrade")
 	}
-	return "the provider is aws, which the image of Kubernetes " + tag + " does not have", "use the image of the cluster's release; migrate on 1.26, before the upgrade"
+	return gone
 }
 
 // ProviderMixed is for a cluster that is half switched: some components or machines are in-tree,
