@@ -42,27 +42,24 @@ func IsCluster(doc *yamledit.Document) bool {
 // be read off the document with certainty. assumeVersion replaces a version
 // that the document does not state.
 func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
-	return openOptions{version: assumeVersion}.open(doc)
+	return openFor(doc, transform.Target{AssumeVersion: assumeVersion})
 }
 
-// openOptions is what is known of a cluster apart from its document.
-type openOptions struct {
-	version  string // for a document that states none
-	machines *transform.Machines
+// openFor is Open with the machines of a live cluster, once for each document.
+func openFor(doc *yamledit.Document, t transform.Target) (*Cluster, error) {
+	type known struct {
+		version  string
+		machines *transform.Machines
+	}
+	return yamledit.Attempt(doc, known{t.AssumeVersion, t.Machines}, func() (*Cluster, error) { return openNew(doc, t) })
 }
 
-func optionsOf(t transform.Target) openOptions { return openOptions{t.AssumeVersion, t.Machines} }
-
-func (o openOptions) open(doc *yamledit.Document) (*Cluster, error) {
-	return yamledit.Attempt(doc, o, func() (*Cluster, error) { return o.openNew(doc) })
-}
-
-func (o openOptions) openNew(doc *yamledit.Document) (*Cluster, error) {
-	c, err := describe(doc, o.version)
+func openNew(doc *yamledit.Document, t transform.Target) (*Cluster, error) {
+	c, err := describe(doc, t.AssumeVersion)
 	if err != nil {
 		return nil, err
 	}
-	classes, err := c.classes(o.machines)
+	classes, err := c.classes(t.Machines)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ type migration struct {
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := optionsOf(target).open(docs[0])
+	c, err := openFor(docs[0], target)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 // lint opens a cluster for its findings, whatever its provider. A manifest that
 // cannot be read leaves what the rest of the file shows.
 func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := optionsOf(target).open(docs[0])
+	c, err := openFor(docs[0], target)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (m *migration) managing() (e stages.Electors) {
 
 // explain lists the effective configuration of every class.
 func explain(docs []*yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
-	c, err := optionsOf(target).open(docs[0])
+	c, err := openFor(docs[0], target)
 	if err != nil {
 		return nil, err
 	}

@@ -4,13 +4,13 @@
 package rke2
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
 	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
+	"github.com/rancher/wrangler/v3/pkg/data/convert"
 
 	"github.com/rke-lm/rke-lm/transform/args"
 )
@@ -27,18 +27,11 @@ const psactSecret = "-admission-configuration-psact"
 // order (ranchers.Release.OrderKept), and moves its own entry of machineSelectorFiles to
 // the end.
 func kept(object map[string]any) map[string]any {
-	text, err := json.Marshal(object["spec"])
-	if err != nil {
-		return object
-	}
 	var spec provv1.ClusterSpec
-	if err := json.Unmarshal(text, &spec); err != nil {
-		return object // Rancher refuses it
+	if convert.ToObj(object["spec"], &spec) != nil || spec.RKEConfig == nil {
+		return object // Rancher refuses it, or does not provision it
 	}
 	c := spec.RKEConfig
-	if c == nil {
-		return object
-	}
 	for i := range c.MachineSelectorConfig {
 		withoutEmpty(&c.MachineSelectorConfig[i].Config)
 	}
@@ -50,11 +43,8 @@ func kept(object map[string]any) map[string]any {
 		}
 		c.MachineSelectorFiles = psactLast(c.MachineSelectorFiles)
 	}
-	if text, err = json.Marshal(spec); err != nil {
-		return object
-	}
 	var typed map[string]any
-	if err := json.Unmarshal(text, &typed); err != nil {
+	if convert.ToObj(spec, &typed) != nil {
 		return object
 	}
 	out := maps.Clone(object)

@@ -4,8 +4,8 @@
 package rke2
 
 import (
-	"bytes"
 	"encoding/base64"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,13 +69,14 @@ func findConfigObjects(doc *yamledit.Document) []effective.Object {
 		return nil
 	}
 	var found []effective.Object
-	named := namedFiles(doc)
+	named := lists.Distinct(configFiles.FindAllString(string(doc.Root().JSON()), -1))
+	writes := func(item yamledit.Node) bool { return writesConfig(named, item.StringAt("path")) }
 	for _, entry := range entries {
 		for _, source := range entry.Get("fileSources").Items() {
 			for _, form := range [][2]string{{kindSecret, "secret"}, {kindConfigMap, "configMap"}} {
 				at := source.Get(form[1])
 				o := effective.Object{Kind: form[0], Name: at.StringAt("name")}
-				if o.Name != "" && !slices.Contains(found, o) && slices.ContainsFunc(at.Get("items").Items(), named.writtenBy) {
+				if o.Name != "" && !slices.Contains(found, o) && slices.ContainsFunc(at.Get("items").Items(), writes) {
 					found = append(found, o)
 				}
 			}
@@ -84,33 +85,13 @@ func findConfigObjects(doc *yamledit.Document) []effective.Object {
 	return found
 }
 
-// configFiles are what follows the flag for a configuration, wherever a text has it.
-type configFiles [][]byte
+// configFiles finds the flag for a configuration with its file, wherever a text has it.
+var configFiles = regexp.MustCompile(configFlag + `=[^"\\ ]*`)
 
-func namedFiles(doc *yamledit.Document) configFiles {
-	var named configFiles
-	seen := map[string]bool{}
-	rest, flag := doc.Root().JSON(), []byte(configFlag+"=")
-	for {
-		i := bytes.Index(rest, flag)
-		if i < 0 {
-			return named
-		}
-		rest = rest[i+len(flag):]
-		file := rest[:bytes.IndexAny(rest, "\"\\ ")]
-		if !seen[string(file)] {
-			seen[string(file)] = true
-			named = append(named, file)
-		}
-	}
-}
-
-// writtenBy reports whether an item writes a file with a configuration for leader
-// migration.
-func (c configFiles) writtenBy(item yamledit.Node) bool {
-	file, _ := item.Get("path").String()
-	names := func(line []byte) bool { return bytes.HasPrefix(line, []byte(file)) }
-	return file == managerConfig || file != "" && slices.ContainsFunc(c, names)
+// writesConfig reports whether a file is one with a configuration for leader migration, which one of the flags names.
+func writesConfig(flags []string, file string) bool {
+	names := func(flag string) bool { return strings.HasPrefix(flag, configFlag+"="+file) }
+	return file == managerConfig || file != "" && slices.ContainsFunc(flags, names)
 }
 
 // authorizes reports whether an object allows a cluster to read it.

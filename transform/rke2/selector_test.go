@@ -128,7 +128,7 @@ func TestTheMachinesOfALiveClusterShowItsClasses(t *testing.T) {
 		"worker, worker l2=x l7=x":         {{"l2": "x", "l7": "x"}, {"l4": "other"}},
 		"worker, worker l0=x, worker l1=x": {{"l0": "x"}, {"l1": "x"}},
 	} {
-		c := assert.Value(optionsOf(transform.Target{Machines: &machines}).open(doc))(t)
+		c := assert.Value(openFor(doc, transform.Target{Machines: &machines}))(t)
 		workers := slices.DeleteFunc(names(c), func(name string) bool { return !strings.HasPrefix(name, "worker") })
 		assert.Equal(t, strings.Join(workers, ", "), want, machines)
 	}

@@ -125,26 +125,15 @@ func (m *migration) switchComponent(e *yamledit.Edit, key string) error {
 		if !at.Exists() {
 			continue
 		}
-		if gone := m.removedFlags(key); len(gone) > 0 {
-			if err := m.removeArgs(e, l, key, gone, args.Update{}); err != nil {
-				return err
-			}
-			continue
-		}
 		var u args.Update
-		if a, found := args.Last(args.Of(at.Value()), componentFlag); found && a.Value == inTree || override && matters[l.Index] {
+		list, leaving := args.Of(at.Value()), m.removedFlags(key)
+		if args.Value(list, componentFlag) == inTree && len(leaving) == 0 || override && matters[l.Index] {
 			u.Set = []args.Arg{args.With(componentFlag, external)}
 		}
 		if key == managerArgs {
-			if err := m.removeArgs(e, l, key, m.leaderFlags(args.Of(at.Value())), u); err != nil {
-				return err
-			}
-			continue
+			leaving = m.leaderFlags(list)
 		}
-		if len(u.Set) == 0 {
-			continue
-		}
-		if err := u.Apply(e, at); err != nil {
+		if err := m.removeArgs(e, l, key, leaving, u); err != nil {
 			return err
 		}
 	}

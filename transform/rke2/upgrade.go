@@ -71,10 +71,8 @@ func (m *migration) upgradeKubernetes() transform.Stage {
 
 func (m *migration) upgradeEdit(e *yamledit.Edit) error {
 	for _, l := range m.Layers {
-		if gone := m.removedFlags(apiServerArgs); len(gone) > 0 && l.Get(apiServerArgs).Exists() {
-			if err := m.removeArgs(e, l, apiServerArgs, gone, args.Update{}); err != nil {
-				return err
-			}
+		if err := m.removeArgs(e, l, apiServerArgs, m.removedFlags(apiServerArgs), args.Update{}); err != nil {
+			return err
 		}
 	}
 	return m.move().Queue(e)
