@@ -89,12 +89,12 @@ func Deployment(doc *yamledit.Document, s Scaling) (string, error) {
 		return "", m.Root.Errorf(err.Error(), "correct the name of the field, or remove it")
 	}
 	d := m.scaled(pod, s)
-	from := moved{}
+	var commands []string
 	if s.Certificates == FromSecret {
-		from = m.moveFiles(&d.Spec.Template.Spec)
+		commands = m.moveFiles(&d.Spec.Template.Spec)
 	}
 	text, err := render(d)
-	return m.heading(d, s, from) + text, err
+	return m.heading(d, s, commands) + text, err
 }
 
 // assumedMinor replaces the release of an image without a tag: nothing in a

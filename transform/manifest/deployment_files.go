@@ -16,16 +16,11 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 )
 
-// moved lists the objects that hold what was on the host: for each the command
-// that makes it.
-type moved struct{ commands []string }
-
 // moveFiles lets volumes of the host become Secrets where arguments name files in
 // them, and a ConfigMap where they hold the configuration of leader migration.
 // Volumes of which no argument names a file stay: the folders of public
-// certificates are on every node.
-func (m *Manifest) moveFiles(pod *corev1.PodSpec) moved {
-	var out moved
+// certificates are on every node. It returns the commands that make the objects.
+func (m *Manifest) moveFiles(pod *corev1.PodSpec) (commands []string) {
 	container := &pod.Containers[m.program.container.Index()]
 	for i := range container.VolumeMounts {
 		mount := &container.VolumeMounts[i]
@@ -41,36 +36,30 @@ func (m *Manifest) moveFiles(pod *corev1.PodSpec) moved {
 			mount.SubPath = path.Base(files[0])
 		}
 		mount.ReadOnly = true
-		pod.Volumes[v].VolumeSource = out.object(m, volumeOf{name: mount.Name, host: host, mount: mount.MountPath, files: files})
+		source, command := m.object(*mount, host, files)
+		pod.Volumes[v].VolumeSource, commands = source, append(commands, command)
 	}
-	return out
+	return commands
 }
 
-// volumeOf is a volume of the host with the files in it that arguments name.
-type volumeOf struct {
-	name, host, mount string
-	files             []string // as the container sees them
-}
-
-// object returns the source that takes the place of a volume, and notes how it is
-// made.
-func (o *moved) object(m *Manifest, v volumeOf) corev1.VolumeSource {
-	name := kubeManager + "-" + v.name
+// object returns the source that takes the place of a volume of the host with files, which are as the container sees them, and
+// the command that makes it.
+func (m *Manifest) object(mount corev1.VolumeMount, host string, files []string) (corev1.VolumeSource, string) {
+	name := kubeManager + "-" + mount.Name
 	var items []corev1.KeyToPath
-	command := []string{"kubectl", "-n", m.namespace(), "create"}
 	var from []string
-	for _, f := range v.files {
-		inside := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(f, v.mount), "/"), path.Base(f))
+	for _, f := range files {
+		below := strings.TrimPrefix(f, mount.MountPath)
+		inside := cmp.Or(strings.TrimPrefix(below, "/"), path.Base(f))
 		key := strings.ReplaceAll(inside, "/", "-")
 		items = append(items, corev1.KeyToPath{Key: key, Path: inside})
-		from = append(from, "--from-file="+key+"="+v.host+strings.TrimPrefix(f, v.mount))
+		from = append(from, "--from-file="+key+"="+host+below)
 	}
 	kind, source := []string{"secret", "generic"}, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, Items: items}}
-	if a, found := m.flag(configFlag); found && slices.Equal(v.files, []string{a.Value}) {
+	if a, found := m.flag(configFlag); found && slices.Equal(files, []string{a.Value}) {
 		kind, source = []string{"configmap"}, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items}}
 	}
-	o.commands = append(o.commands, action.Words(slices.Concat(command, kind, []string{name}, from)...))
-	return source
+	return source, action.Words(slices.Concat([]string{"kubectl", "-n", m.namespace(), "create"}, kind, []string{name}, from)...)
 }
 
 // filesBelow returns the files that arguments name at a path or below it, sorted.
@@ -86,7 +75,7 @@ func (m *Manifest) filesBelow(at string) []string {
 
 // heading says in comments what is to be known and done before the Deployment is
 // applied.
-func (m *Manifest) heading(d appsv1.Deployment, s Scaling, from moved) string {
+func (m *Manifest) heading(d appsv1.Deployment, s Scaling, commands []string) string {
 	lines := []string{
 		fmt.Sprintf("One of the %d replicas is active at a time; the others wait for its lease. More replicas make the change", s.Replicas),
 		"of the leader faster, not the work.",
@@ -102,10 +91,10 @@ func (m *Manifest) heading(d appsv1.Deployment, s Scaling, from moved) string {
 		"  " + action.Command("kubectl -n %s rollout status deployment/%s", d.Namespace, d.Name),
 		"  mv /etc/kubernetes/manifests/kube-controller-manager.yaml /etc/kubernetes/",
 	}
-	if len(from.commands) > 0 {
+	if len(commands) > 0 {
 		lines = append(lines, "", "First, on a control-plane node, create the objects with its files. The server in a",
 			"kubeconfig must be an address that every node can reach, not that of the control-plane node itself.", "")
-		for _, c := range from.commands {
+		for _, c := range commands {
 			lines = append(lines, "  "+c)
 		}
 	}

@@ -56,13 +56,10 @@ func (m *migration) configurationActions() []action.Action {
 // configurationBack puts it there again, for a stage that is undone: a later one may
 // have removed it. Its file is that of the stage that first had it.
 func (m *migration) configurationBack() []action.Action {
+	stage := stages.EnableLeaderMigration
 	if m.Component == cloudManager {
-		return m.configurationAgain(stages.InstallCCM)
+		stage = stages.InstallCCM
 	}
-	return m.configurationAgain(stages.EnableLeaderMigration)
-}
-
-func (m *migration) configurationAgain(stage string) []action.Action {
 	return m.configure("first copy the configuration to every control-plane node again, from the file of "+stage,
 		"first create the ConfigMap again, from the file of "+stage)
 }

@@ -4,9 +4,10 @@
 package rke1
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
+
+	"github.com/rancher/wrangler/v3/pkg/data/convert"
 
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
@@ -37,17 +38,10 @@ func (m *migration) check(after *migration, ok promised) error {
 
 // values returns every value that RKE reads by the path to it.
 func (c *Cluster) values() (map[string]any, error) {
-	text, err := json.Marshal(c.Read)
-	if err != nil {
-		return nil, err
-	}
 	var v any
-	if err := json.Unmarshal(text, &v); err != nil {
-		return nil, err
-	}
-	found := map[string]any{}
+	found, err := map[string]any{}, convert.ToObj(c.Read, &v)
 	flatten("", v, found)
-	return found, nil
+	return found, err
 }
 
 func flatten(path string, v any, into map[string]any) {

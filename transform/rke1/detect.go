@@ -4,9 +4,10 @@
 package rke1
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
+
+	"github.com/rancher/wrangler/v3/pkg/data/convert"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -85,16 +86,9 @@ func kept(object map[string]any) map[string]any {
 		return object
 	}
 	c, err := decode(raw, camel)
-	if err != nil {
-		return object // Rancher refuses it
-	}
-	text, err := json.Marshal(c)
-	if err != nil {
-		return object
-	}
 	var typed any
-	if err := json.Unmarshal(text, &typed); err != nil {
-		return object
+	if err != nil || convert.ToObj(c, &typed) != nil {
+		return object // Rancher refuses it
 	}
 	return withKey(object, "spec", withKey(spec, engineKey, typed))
 }

@@ -53,18 +53,14 @@ func (m *migration) setFlag(e *yamledit.Edit) {
 
 // The paths of the manager's flags in what RKE reads.
 const (
-	argsPath    = "services.kubeController.extraArgs."
-	arrayPath   = "services.kubeController.extraArgsArray."
-	flagPath    = argsPath + leaderFlag
-	flagsPath   = arrayPath + leaderFlag
-	configPath  = argsPath + configFlag
-	configsPath = arrayPath + configFlag
+	argsPath  = "services.kubeController.extraArgs."
+	arrayPath = "services.kubeController.extraArgsArray."
 )
 
 func (m *migration) checkEnable(after *migration) error {
 	err := m.check(after, func(path string, before, now any) bool {
 		timing := slices.ContainsFunc(m.timings(), func(a args.Arg) bool { return path == argsPath+a.Name && before == nil && now == a.Value })
-		return path == flagPath || path == flagsPath || timing || path == configPath && m.configured() && before == nil && now == managerConfig
+		return path == argsPath+leaderFlag || path == arrayPath+leaderFlag || timing || path == argsPath+configFlag && m.configured() && before == nil && now == managerConfig
 	})
 	switch {
 	case err != nil:

@@ -4,6 +4,8 @@
 package rke1
 
 import (
+	"cmp"
+
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -86,10 +88,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	}
 	m := &migration{Cluster: c, file: file, target: target}
 	m.target = target.In(m.situation())
-	if err := m.checkOneManager(); err != nil {
-		return nil, err
-	}
-	if err := m.checkOwnValues(); err != nil {
+	if err := cmp.Or(m.checkOneManager(), m.checkOwnValues()); err != nil {
 		return nil, err
 	}
 	m.electors = m.managing()

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 
@@ -123,10 +124,7 @@ func normalService(v any, s spelling) any {
 
 // withKey returns a copy of a mapping with another value for a key.
 func withKey(m map[string]any, key string, v any) map[string]any {
-	out := make(map[string]any, len(m)+1)
-	for k, own := range m {
-		out[k] = own
-	}
+	out := maps.Clone(m)
 	out[key] = v
 	return out
 }

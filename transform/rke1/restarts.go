@@ -31,29 +31,18 @@ func (m *migration) Restarts(after transform.Cluster) []transform.Restart {
 		return !reflect.DeepEqual(m.get(keys...).Value(), a.get(keys...).Value())
 	}
 	everywhere := differs(providerKey) || m.Version != a.Version
-	var servers, agents []string
-	for _, c := range []struct {
-		name, key string
-		worker    bool
-	}{
-		{"kube-apiserver", "kube-api", false},
-		{"kube-controller-manager", "kube-controller", false},
-		{"kubelet", "kubelet", true},
-	} {
-		if !everywhere && !differs("services", c.key) {
-			continue
-		}
-		servers = append(servers, c.name)
-		if c.worker {
-			agents = append(agents, c.name)
+	var servers []string
+	for _, s := range gateServices {
+		if slices.Contains(components, s[0]) && (everywhere || differs(servicesKey, s[0])) {
+			servers = append(servers, s[1])
 		}
 	}
 	var list []transform.Restart
 	if len(servers) > 0 {
-		list = append(list, transform.Restart{Process: strings.Join(servers, ", "), Classes: []string{"control planes"}, Order: m.atOnce("max_unavailable_controlplane", "1")})
+		list = append(list, transform.Restart{Process: strings.Join(servers, ", "), Classes: []string{"control planes"}, Order: m.atOnce(unavailableKey, "1")})
 	}
-	if len(agents) > 0 {
-		list = append(list, transform.Restart{Process: strings.Join(agents, ", "), Classes: []string{"other nodes"}, Order: m.atOnce("max_unavailable_worker", "10%")})
+	if slices.Contains(servers, kubelet) { // which alone runs on other nodes as well
+		list = append(list, transform.Restart{Process: kubelet, Classes: []string{"other nodes"}, Order: m.atOnce("max_unavailable_worker", "10%")})
 	}
 	return list
 }
@@ -61,7 +50,7 @@ func (m *migration) Restarts(after transform.Cluster) []transform.Restart {
 // atOnce reads how many nodes RKE takes at a time.
 func (m *migration) atOnce(key, otherwise string) string {
 	text := otherwise
-	if v := m.get("upgrade_strategy", key).Value(); v != nil {
+	if v := m.get(strategyKey, key).Value(); v != nil {
 		text = fmt.Sprint(v)
 	}
 	if text == "1" {

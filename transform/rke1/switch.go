@@ -166,8 +166,6 @@ func (m *migration) switched(path string, before, now any) bool {
 		return now == nil
 	case path == "cloudProvider."+customKey:
 		return before == nil && now != nil
-	case path == flagPath || path == flagsPath:
-		return now == nil
 	case strings.HasPrefix(path, argsPath) || strings.HasPrefix(path, arrayPath):
 		name := strings.TrimPrefix(strings.TrimPrefix(path, argsPath), arrayPath)
 		return now == nil && slices.Contains(m.leaving(), name) || isComponentPath(path) && isSwitched(before, now)
