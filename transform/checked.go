@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -40,12 +41,10 @@ func Table[C any](rows ...[]Checked[C]) []Checked[C] {
 
 // RulesOf returns the rules of a table.
 func RulesOf[C any](table []Checked[C]) []Rule {
-	var rules []Rule
-	for _, r := range table {
+	return lists.Map(table, func(r Checked[C]) Rule {
 		r.Fixable = r.Fix != nil
-		rules = append(rules, r.Rule)
-	}
-	return rules
+		return r.Rule
+	})
 }
 
 // FindingsOf returns what the rules that guard a stage say about a cluster; with

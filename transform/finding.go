@@ -129,14 +129,10 @@ func (r Rule) Report(found []Finding, accepted []string) []Finding {
 // Unseen divides the findings about a cluster into those about its documents, and those
 // about documents that were not given: what cannot be seen is said, and not assumed.
 func Unseen(d Format, all []Finding) (own, unseen []Finding) {
-	for _, f := range all {
-		if slices.ContainsFunc(d.Rules, func(r Rule) bool { return r.OtherDocument && r.ID == f.Rule }) {
-			unseen = append(unseen, f)
-		} else {
-			own = append(own, f)
-		}
+	isUnseen := func(f Finding) bool {
+		return slices.ContainsFunc(d.Rules, func(r Rule) bool { return r.OtherDocument && r.ID == f.Rule })
 	}
-	return own, unseen
+	return lists.Where(all, func(f Finding) bool { return !isUnseen(f) }), lists.Where(all, isUnseen)
 }
 
 // Unblock reports what to do about findings that stop, with rules that they may be of: it

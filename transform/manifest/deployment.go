@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/rancher/wrangler/v3/pkg/data/convert"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,7 +86,9 @@ func Deployment(doc *yamledit.Document, s Scaling) (string, error) {
 	if what != "" {
 		return "", at.Errorf(what, "correct it")
 	}
-	if err := k8s.NewFields[corev1.Pod](bare(), m.Root, "a Pod of v1"); err != nil {
+	const ofPod = "a Pod of v1"
+	_, has := k8s.DecodeStrict[corev1.Pod](m.Root, ofPod)
+	if err := k8s.NewStrictness(ofPod, nil, nil).Allows(has); err != nil { // no field that is unknown
 		return "", m.Root.Errorf(err.Error(), "correct the name of the field, or remove it")
 	}
 	d := m.scaled(pod, s)
@@ -100,15 +103,6 @@ func Deployment(doc *yamledit.Document, s Scaling) (string, error) {
 // assumedMinor replaces the release of an image without a tag: nothing in a
 // Deployment depends on it.
 const assumedMinor = "1.26.0"
-
-// bare is a Pod without any field that could be unknown.
-func bare() yamledit.Node {
-	d, err := yamledit.ParseString("", "{}")
-	if err != nil {
-		panic(err) // the text is a constant
-	}
-	return d.Root()
-}
 
 // onOtherPort moves a manager off the port of the static pods, which run next to
 // the Deployment until they are taken away.
@@ -194,15 +188,11 @@ func (m *Manifest) probe(c *corev1.Container) {
 
 // render writes an object without what only a server fills in.
 func render(d appsv1.Deployment) (string, error) {
-	b, err := sigsyaml.Marshal(d)
-	if err != nil {
-		return "", fmt.Errorf("the Deployment cannot be written: %w", err)
-	}
 	var fields map[string]any
-	if err := sigsyaml.Unmarshal(b, &fields); err != nil {
+	if err := convert.ToObj(d, &fields); err != nil {
 		return "", fmt.Errorf("the Deployment cannot be written: %w", err)
 	}
 	delete(fields, "status")
-	b, err = sigsyaml.Marshal(fields)
+	b, err := sigsyaml.Marshal(fields)
 	return string(b), err
 }

@@ -70,10 +70,7 @@ func (m *migration) grantMigrationLease() transform.Stage {
 	}
 	if m.target.RBAC == transform.RBACPatch {
 		s.Files, s.UndoAfter = nil, nil
-		s.After = []action.Action{
-			action.PatchLeaderRole(kubeManager, m.target.Lease()),
-			action.PatchLeaderRole(cloudManager, m.target.Lease()),
-		}
+		s.After = []action.Action{action.PatchLeaderRole(kubeManager, m.target.Lease()), action.PatchLeaderRole(cloudManager, m.target.Lease())}
 	}
 	return m.stages().Grant(s)
 }

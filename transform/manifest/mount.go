@@ -17,29 +17,31 @@ const (
 	volumeName = "leader-migration-config"
 )
 
-// volumesAt returns the list of a manifest's volumes, and what holds it.
-func (m *Manifest) volumesAt() (list, holder yamledit.Node, key string) {
-	holder, key = m.pod, "volumes"
+// volumesAt returns what holds the list of a manifest's volumes, and its key.
+func (m *Manifest) volumesAt() (holder yamledit.Node, key string) {
 	if m.Kind == kindConfiguration {
-		holder, key = m.Root.Get("controllerManager"), "extraVolumes"
+		return m.Root.Get("controllerManager"), "extraVolumes"
 	}
-	return holder.Get(key), holder, key
+	return m.pod, "volumes"
 }
 
-// mountsAt returns the list of the container's mounts: in a ClusterConfiguration
-// a volume is its own mount.
-func (m *Manifest) mountsAt() yamledit.Node {
+func (m *Manifest) volumes() []yamledit.Node {
+	holder, key := m.volumesAt()
+	return holder.Get(key).Items()
+}
+
+// mounts are those of the container: in a ClusterConfiguration a volume is its own mount.
+func (m *Manifest) mounts() []yamledit.Node {
 	if m.Kind == kindConfiguration {
-		list, _, _ := m.volumesAt()
-		return list
+		return m.volumes()
 	}
-	return m.program.container.Get("volumeMounts")
+	return m.program.container.Get("volumeMounts").Items()
 }
 
 // mountOf returns the innermost mount through which the container sees a file.
 func (m *Manifest) mountOf(file string) yamledit.Node {
 	var found yamledit.Node
-	for _, n := range m.mountsAt().Items() {
+	for _, n := range m.mounts() {
 		at := strings.TrimSuffix(n.StringAt("mountPath"), "/")
 		if (file == at || strings.HasPrefix(file, at+"/")) && len(at) >= len(strings.TrimSuffix(found.StringAt("mountPath"), "/")) {
 			found = n
@@ -50,11 +52,10 @@ func (m *Manifest) mountOf(file string) yamledit.Node {
 
 // volumeOf returns the volume of a mount.
 func (m *Manifest) volumeOf(mount yamledit.Node) yamledit.Node {
-	list, _, _ := m.volumesAt()
 	if m.Kind == kindConfiguration {
 		return mount
 	}
-	v, _ := lists.Find(list.Items(), func(v yamledit.Node) bool { return mount.Exists() && v.StringAt("name") == mount.StringAt("name") })
+	v, _ := lists.Find(m.volumes(), func(v yamledit.Node) bool { return mount.Exists() && v.StringAt("name") == mount.StringAt("name") })
 	return v
 }
 
@@ -64,17 +65,15 @@ func (m *Manifest) mounted(file string) bool { return m.volumeOf(m.mountOf(file)
 // mount brings the configuration into the container, read-only: from the host of
 // a static pod, and from a ConfigMap where the pods have no host of their own.
 func (m *Manifest) mount(e *yamledit.Edit, file string) error {
-	list, holder, key := m.volumesAt()
-	for _, v := range list.Items() {
-		if v.StringAt("name") == volumeName {
-			return v.Errorf("another volume has the name "+volumeName, "rename it")
-		}
+	if v, taken := lists.Find(m.volumes(), func(v yamledit.Node) bool { return v.StringAt("name") == volumeName }); taken {
+		return v.Errorf("another volume has the name "+volumeName, "rename it")
 	}
 	if at := m.mountOf(file); at.StringAt("mountPath") == file {
 		return at.Errorf("it mounts a volume that does not exist", "remove the mount, or add its volume")
 	}
+	holder, key := m.volumesAt()
 	if m.Kind == kindConfiguration {
-		add(e, list, holder, key, yamledit.Map{
+		add(e, holder, key, yamledit.Map{
 			{Key: "name", Value: volumeName}, {Key: "hostPath", Value: file}, {Key: "mountPath", Value: file},
 			{Key: "readOnly", Value: true}, {Key: "pathType", Value: "File"},
 		})
@@ -86,8 +85,8 @@ func (m *Manifest) mount(e *yamledit.Edit, file string) error {
 		mount = append(mount, yamledit.Pair{Key: "subPath", Value: configFile})
 		volume[0] = yamledit.Pair{Key: "configMap", Value: yamledit.Map{{Key: "name", Value: m.configMap()}}}
 	}
-	add(e, m.mountsAt(), m.program.container, "volumeMounts", mount)
-	add(e, list, holder, key, volume)
+	add(e, m.program.container, "volumeMounts", mount)
+	add(e, holder, key, volume)
 	return nil
 }
 
@@ -95,7 +94,8 @@ func (m *Manifest) mount(e *yamledit.Edit, file string) error {
 func (m *Manifest) configMap() string { return m.Component + "-leader-migration" }
 
 // add puts an item at the end of a list that may be absent.
-func add(e *yamledit.Edit, list, holder yamledit.Node, key string, item yamledit.Map) {
+func add(e *yamledit.Edit, holder yamledit.Node, key string, item yamledit.Map) {
+	list := holder.Get(key)
 	item = like(list, item)
 	if list.IsList() {
 		e.Append(list, item)
@@ -110,16 +110,8 @@ func like(list yamledit.Node, item yamledit.Map) yamledit.Map {
 	if len(items) == 0 || len(items[0].Entries()) == 0 || items[0].Entries()[0].Key != "name" {
 		return item
 	}
-	return slices.SortedStableFunc(slices.Values(item), func(a, b yamledit.Pair) int {
-		return rank(a.Key) - rank(b.Key)
-	})
-}
-
-func rank(key string) int {
-	if key == "name" {
-		return 0
-	}
-	return 1
+	i := slices.IndexFunc(item, func(p yamledit.Pair) bool { return p.Key == "name" })
+	return slices.Concat(item[i:i+1], item[:i], item[i+1:])
 }
 
 // unmount takes the mount of a file away, and its volume if nothing else uses it.

@@ -25,10 +25,6 @@ func ManagerArguments(from string, doc *yamledit.Document) (check.Given, error) 
 	if err != nil {
 		return check.Given{}, err
 	}
-	return c.managerArguments(from), nil
-}
-
-func (c *Cluster) managerArguments(from string) check.Given {
 	list := append(ownArgs[:len(ownArgs):len(ownArgs)], args.With(componentFlag, c.component(manager)))
 	list = append(list, c.argsOf(manager)...)
 	given := check.Given{From: from}
@@ -36,7 +32,7 @@ func (c *Cluster) managerArguments(from string) check.Given {
 		shown, _ := redact.Value(a.Name, a.Value).(string)
 		given.Args = append(given.Args, "--"+a.Name+"="+shown)
 	}
-	return given
+	return given, nil
 }
 
 // Served are RKE's configurations in an object of management.cattle.io; nil for one

@@ -4,6 +4,7 @@
 package rke1
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -60,14 +61,9 @@ func load(doc *yamledit.Document) (*Cluster, error) {
 // identify reads a cluster's name off its document: RKE's own, or that of the
 // object of Rancher.
 func identify(doc *yamledit.Document) transform.Identity {
-	id := transform.Identity{Format: Name}
 	config, s, _ := configOf(doc.Root())
-	for _, n := range []yamledit.Node{s.get(config, clusterKey), doc.Root().Get("metadata", "name"), doc.Root().Get("name")} {
-		if id.Name, _ = n.String(); id.Name != "" {
-			break
-		}
-	}
-	return id
+	own := doc.Root().StringAt
+	return transform.Identity{Format: Name, Name: cmp.Or(s.get(config, clusterKey).StringAt(), own("metadata", "name"), own("name"))}
 }
 
 // get follows keys of RKE from the configuration on.

@@ -158,10 +158,9 @@ func (m *migration) managing() stages.Electors {
 		e.Show(chart.Args(), chart.ImageTag(), chart.Migrates(), m.isExternal() && m.target.Situation != transform.Broken)
 		e.Runs = chart.Migrates()
 	}
-	if docs, err := m.bundle().Documents(); err == nil {
-		if w, found := ccm.FindWorkload(docs); found {
-			e.Show(w.Args(), w.Tag(), w.Migrates(), m.isExternal())
-		}
+	docs, _ := m.bundle().Documents()
+	if w, found := ccm.FindWorkload(docs); found {
+		e.Show(w.Args(), w.Tag(), w.Migrates(), m.isExternal())
 	}
 	return e
 }

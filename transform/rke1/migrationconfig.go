@@ -85,9 +85,7 @@ func (m *migration) enableFiles() ([]transform.File, error) {
 	if !m.configured() {
 		return nil, nil
 	}
-	text, err := leadermigration.Make(leadermigration.Config{
-		Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.target.LeaseName,
-	})
+	text, err := leadermigration.Make(leadermigration.Config{Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.target.LeaseName})
 	return []transform.File{{Name: leadermigration.ConfigFile, Content: text}}, err
 }
 

@@ -141,9 +141,7 @@ func (m *migration) withdrawConfig(e *transform.Reverse) {
 // configuration. Rancher reads it on its own side, where it has to be authorized
 // for the cluster by an annotation.
 func (m *migration) managerConfigMap() (string, error) {
-	config, err := leadermigration.Make(leadermigration.Config{
-		Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.target.LeaseName,
-	})
+	config, err := leadermigration.Make(leadermigration.Config{Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.target.LeaseName})
 	if err != nil {
 		return "", err
 	}

@@ -36,10 +36,9 @@ func (m *migration) checkCloud() error {
 	if !m.lacksManager() {
 		return nil
 	}
-	if docs, err := m.manifests(); err == nil {
-		if name := ccm.OtherManager(docs); name != "" {
-			return transform.NothingToMigrate(m.RKEConfig().Get(manifestKey), "the provider is external, and "+name+" is the cloud-controller-manager of another cloud")
-		}
+	docs, _ := m.manifests()
+	if name := ccm.OtherManager(docs); name != "" {
+		return transform.NothingToMigrate(m.RKEConfig().Get(manifestKey), "the provider is external, and "+name+" is the cloud-controller-manager of another cloud")
 	}
 	var driver yamledit.Node
 	for _, c := range m.Classes {

@@ -144,10 +144,7 @@ func (m *migration) serviceOverrideNames(found *transform.Findings) {
 	for _, at := range m.Winners(cloudConfigKey, effective.Class.ControlPlane) {
 		rules.OverrideNames(at, version, found.At)
 	}
-	docs, err := m.manifests()
-	if err != nil {
-		return
-	}
+	docs, _ := m.manifests()
 	for i, d := range docs {
 		if name, _ := d.Root().Get("metadata", "name").String(); name != ccm.CloudConfigSecret {
 			continue

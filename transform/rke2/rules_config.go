@@ -77,7 +77,6 @@ type cloudConfig struct {
 	unquoted []transform.Finding
 	at       yamledit.Node // the string that holds it
 	document int           // of additionalManifest
-	docs     []*yamledit.Document
 }
 
 func (m *migration) cloudConfigs() (all []cloudConfig) {
@@ -88,7 +87,7 @@ func (m *migration) cloudConfigs() (all []cloudConfig) {
 			continue // it lies elsewhere
 		}
 		if root, unquoted, err := leadermigration.Embedded(at); err == nil {
-			all = append(all, cloudConfig{c, root, unquoted, at, i, docs})
+			all = append(all, cloudConfig{c, root, unquoted, at, i})
 		}
 	}
 	return all
@@ -101,7 +100,7 @@ func (m *migration) cloudFindings() []transform.Finding {
 	for _, c := range m.cloudConfigs() {
 		found := c.unquoted
 		if c.root.Exists() {
-			found = append(found, leadermigration.Lint(c.root, m.configReader(c.installed, c.root, c.docs))...)
+			found = append(found, leadermigration.Lint(c.root, m.configReader(c))...)
 		}
 		for _, d := range m.deliveries() {
 			if d.object == nil || !c.root.Exists() {
@@ -126,9 +125,10 @@ func (m *migration) cloudFindings() []transform.Finding {
 
 // configReader is the chart's manager. Another lease than the chosen one is right
 // where the managers may lock it and kube-controller-manager may know of it.
-func (m *migration) configReader(c installed, root yamledit.Node, docs []*yamledit.Document) leadermigration.Reader {
+func (m *migration) configReader(c cloudConfig) leadermigration.Reader {
 	r := leadermigration.Reader{Component: leadermigration.CloudManager, Version: semver.MajorMinor(c.chart.ImageTag()), Lease: m.target.Lease()}
-	name, _ := root.Get("leaderName").String()
+	name := c.root.StringAt("leaderName")
+	docs, _ := m.manifests()
 	unaware := func(class effective.Class) bool {
 		return class.ControlPlane() && !args.Has(args.Of(m.Effective(class)[managerArgs].Value), configFlag)
 	}

@@ -18,13 +18,10 @@ import (
 
 // workload returns it, if it is used instead of the chart.
 func (m *migration) workload() (ccm.Workload, bool) {
-	docs, err := m.manifests()
-	if err != nil {
-		return ccm.Workload{}, false
-	}
 	if _, found, err := m.chart(); found || err != nil {
 		return ccm.Workload{}, false
 	}
+	docs, _ := m.manifests()
 	return ccm.FindWorkload(docs)
 }
 

@@ -22,8 +22,8 @@ var LeaderElectionOff = OfComponents{
 			return // nothing depends on it
 		}
 		for _, a := range c.Args {
-			if message, fix := faultOf(a, c.Name); message != "" {
-				at(a.Node, message, fix)
+			if message := faultOf(a, c.Name); message != "" {
+				at(a.Node, message, "remove the argument")
 			}
 		}
 		timings, node := timingsOf(c.Args)
@@ -41,15 +41,15 @@ const (
 	spaceFlag = "leader-elect-resource-namespace"
 )
 
-// faultOf checks one argument by itself.
-func faultOf(a args.Arg, manager string) (message, fix string) {
+// faultOf checks one argument by itself; "" if it is none.
+func faultOf(a args.Arg, manager string) string {
 	switch {
 	case a.Name == electFlag && !a.True():
-		return "without leader election there is no leader migration, whatever the value of its flag: both managers run the cloud controllers", "remove the argument"
+		return "without leader election there is no leader migration, whatever the value of its flag: both managers run the cloud controllers"
 	case a.Name == nameFlag && a.Value != manager, a.Name == spaceFlag && a.Value != leadermigration.Namespace:
-		return "the main lease of " + manager + " is not " + leadermigration.Namespace + "/" + manager + ", so the holder of the migration lease is unknown", "remove the argument"
+		return "the main lease of " + manager + " is not " + leadermigration.Namespace + "/" + manager + ", so the holder of the migration lease is unknown"
 	case a.Name == lockFlag && (a.Value == "endpoints" || a.Value == "configmaps"):
-		return "the main lock of " + manager + " is no lease, so the holder of the migration lease is unknown", "remove the argument"
+		return "the main lock of " + manager + " is no lease, so the holder of the migration lease is unknown"
 	}
-	return "", ""
+	return ""
 }

@@ -86,10 +86,7 @@ func WorkloadComponents(b leadermigration.Bundle, t transform.Target) []Componen
 
 // workload returns the cloud-controller-manager that manifests run without the chart.
 func workload(b leadermigration.Bundle) (ccm.Workload, bool) {
-	docs, err := b.Documents()
-	if err != nil {
-		return ccm.Workload{}, false
-	}
+	docs, _ := b.Documents() // none that cannot be read
 	return ccm.FindWorkload(docs)
 }
 

@@ -22,13 +22,10 @@ const UpgradeKubernetes = "upgrade-kubernetes"
 const UpgradeCCM = "upgrade-ccm"
 
 var upgradeKubernetes = Stage{
-	Name:   UpgradeKubernetes,
-	Edits:  true,
-	Leader: atTheEnd,
-	Machines: Machines{
-		Arguments: []string{"kube-apiserver-arg"},
-		Flags:     []string{"cloud-provider", "cloud-config"},
-	},
+	Name:     UpgradeKubernetes,
+	Edits:    true,
+	Leader:   atTheEnd,
+	Machines: Machines{Arguments: []string{"kube-apiserver-arg"}, Flags: []string{"cloud-provider", "cloud-config"}},
 	Snapshot: true,
 
 	upgrades: true,

@@ -4,6 +4,7 @@
 package effective
 
 import (
+	"cmp"
 	"maps"
 
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
@@ -71,10 +72,7 @@ func PoolLabels(cluster string, p provv1.RKEMachinePool) map[string]string {
 		labelDeployment:                 name.SafeConcatName(cluster, p.Name),
 		"rke.cattle.io/cluster-name":    cluster,
 		labelPool:                       p.Name,
-		LabelOS:                         "linux",
-	}
-	if p.MachineOS != "" {
-		labels[LabelOS] = p.MachineOS
+		LabelOS:                         cmp.Or(p.MachineOS, "linux"),
 	}
 	if p.ControlPlaneRole {
 		labels["cluster.x-k8s.io/control-plane"] = "true"
