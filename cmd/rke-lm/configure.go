@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -72,16 +73,7 @@ func choiceKinds() map[string]config.Kind {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.fileFlags(flags)
 	o.targetFlags(flags)
-	known := map[string]config.Kind{}
-	flags.VisitAll(func(f *pflag.Flag) {
-		switch f.Value.Type() {
-		case "bool":
-			known[f.Name] = config.Bool
-		case "stringArray":
-			known[f.Name] = config.List
-		default:
-			known[f.Name] = config.Text
-		}
-	})
+	known, kinds := map[string]config.Kind{}, map[string]config.Kind{"bool": config.Bool, "stringArray": config.List}
+	flags.VisitAll(func(f *pflag.Flag) { known[f.Name] = cmp.Or(kinds[f.Value.Type()], config.Text) })
 	return known
 }

@@ -45,9 +45,8 @@ func (o *options) runStatus(ctx context.Context) error {
 		fmt.Fprintln(o.Err, note)
 	}
 	if o.OutputFormat == "text" {
-		colors := o.Palette
-		report.WriteStatuses(o.Out, colors, result.Clusters)
-		report.WriteMigrations(o.Out, colors, result.Migrations)
+		report.WriteStatuses(o.Out, o.Palette, result.Clusters)
+		report.WriteMigrations(o.Out, o.Palette, result.Migrations)
 	} else if err := o.Dump(result); err != nil {
 		return err
 	}

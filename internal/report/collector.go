@@ -53,10 +53,10 @@ type Collector struct {
 	checked  int                        // clusters and files
 	kept     []transform.Finding        // for programs
 
-	lines, files []sameOutcome // of clusters, and of files
-	continuing   int           // clusters in files whose next stage apply writes
-	first        string        // the command of the first cluster that continues
-	apart        bool          // one of them continues by itself
+	lines, files []Outcome // of clusters, and of files
+	continuing   int       // clusters in files whose next stage apply writes
+	first        string    // the command of the first cluster that continues
+	apart        bool      // one of them continues by itself
 
 	Flags    []string // choices of the command line, which the next command repeats
 	Server   []string // and the flags of the connection to a live cluster
@@ -182,15 +182,12 @@ func (c *Collector) WriteOne(found any, s Subject, columns []string) {
 
 // Outcome is what became of a cluster, after its name: "harbour.yaml: fleet-default/harbour: ",
 // "grant-migration-lease written". The zero Outcome is not printed.
-type Outcome struct{ Name, What string }
+type Outcome struct {
+	Name, What string
+	n          int // how many had it, of whom this is the first
+}
 
 func (o Outcome) String() string { return o.Name + o.What }
-
-// sameOutcome is that of clusters, or of files, that had the same one.
-type sameOutcome struct {
-	Outcome // of the first
-	n       int
-}
 
 // Became prints what became of a cluster if each has its own line, and else counts it.
 func (c *Collector) Became(o Outcome) {
@@ -203,10 +200,10 @@ func (c *Collector) Became(o Outcome) {
 	c.lines = counting(c.lines, o)
 }
 
-func counting(list []sameOutcome, o Outcome) []sameOutcome {
-	i := slices.IndexFunc(list, func(same sameOutcome) bool { return same.What == o.What })
+func counting(list []Outcome, o Outcome) []Outcome {
+	i := slices.IndexFunc(list, func(same Outcome) bool { return same.What == o.What })
 	if i < 0 {
-		return append(list, sameOutcome{o, 1})
+		i, list = len(list), append(list, o)
 	}
 	list[i].n++
 	return list

@@ -29,14 +29,9 @@ type PlanText struct {
 
 // WritePlans writes plans, and what was found about no cluster, in the form of the output.
 func (c *Collector) WritePlans(results []Planned, text PlanText) {
-	var all []Planned
-	var found []transform.Finding
-	for _, m := range results {
-		found = append(found, m.Found...)
-		if len(m.Plans) == 0 {
-			continue
-		}
-		all = append(all, m)
+	c.Findings = lists.Flat(results, func(m Planned) []transform.Finding { return m.Found })
+	all := lists.Where(results, func(m Planned) bool { return len(m.Plans) > 0 })
+	for _, m := range all {
 		first := c.Command == ""
 		if (c.OutputFormat == "text" || c.OutputFormat == "html") && text.Stage == "" { // the plan of one stage is no plan of what comes next
 			c.Row(m.Plans[0].Status)
@@ -45,10 +40,9 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) {
 			c.Runbook = m.Runbook
 		}
 	}
-	c.Findings = found
 	switch {
 	case c.OutputFormat == "text":
-		c.writePlans(all, found, text)
+		c.writePlans(all, text)
 	case c.Reports():
 		for _, m := range all {
 			for i, plan := range m.Plans {
@@ -62,7 +56,7 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) {
 		c.decideOne(all, text)
 		c.writeResults(PlanTable)
 	default:
-		list := Plans{TypeMeta: Type("Plan"), Clusters: []Plan{}, Errors: c.Errors, Findings: found}
+		list := Plans{TypeMeta: Type("Plan"), Clusters: []Plan{}, Errors: c.Errors, Findings: c.Findings}
 		for _, m := range all {
 			first := &m.Plans[0]
 			first.Findings = append(first.Findings, Findings(m.Unseen)...)
@@ -73,8 +67,8 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) {
 }
 
 // writePlans writes plans for people: of several clusters the summary, and then all stages if they are asked for.
-func (c *Collector) writePlans(all []Planned, found []transform.Finding, text PlanText) {
-	WriteFindings(c.Err, c.ErrPalette, found, "")
+func (c *Collector) writePlans(all []Planned, text PlanText) {
+	WriteFindings(c.Err, c.ErrPalette, c.Findings, "")
 	c.Refused = len(c.Errors)
 	whole := text.All || text.Stage != ""
 	if len(c.Rows) > 0 && (text.Alone || c.Several()) {

@@ -132,7 +132,7 @@ func (r Runbook) undo(w io.Writer, s plan.Step, at RunbookStage) {
 		fmt.Fprintf(w, "**Undo.** Not possible. %s\n\n", inline(s.Stage.Caution))
 		return
 	}
-	fmt.Fprintf(w, "**Undo.** %s\n\n- [ ] undo the edit:\n\n%s\n", strings.Join(strings.Fields("Undo later stages first. "+stages.UndoGap(r.Plan.Target, s.Stage.Name)+" "+inline(s.Stage.Caution)), " "), fenced("sh", r.command("--undo", s.Stage.Name)))
+	fmt.Fprintf(w, "**Undo.** %s\n\n- [ ] undo the edit:\n\n%s\n", words("Undo later stages first. "+stages.UndoGap(r.Plan.Target, s.Stage.Name)+" "+inline(s.Stage.Caution)), fenced("sh", r.command("--undo", s.Stage.Name)))
 	if r.Live != "" {
 		return
 	}

@@ -103,15 +103,14 @@ func (r Runbook) gate(w io.Writer, s plan.Step) {
 	}
 	fmt.Fprintf(w, "Start it once the change has reached the cluster; it passes when it prints this and exits with 0:\n\n")
 	step(w, fmt.Sprintf("wait for at most %d minutes", minutes), r.await(stage))
-	var lines []string
-	if by := stages.After(stage, t).Lease; by.Needed() {
-		for _, holder := range strings.Split(by.String(), " or ") {
-			lines = append(lines, "migration lease   "+holder+" (live)")
-		}
+	by, prints := stages.After(stage, t).Lease, "nodes             N of N ok\n\nok"
+	holder, other, _ := strings.Cut(by.String(), " or ")
+	if by.Needed() {
+		prints = "migration lease   " + holder + " (live)\n" + prints
 	}
-	fmt.Fprintln(w, fenced("text", strings.Join(append(lines[:min(len(lines), 1)], "nodes             N of N ok", "", "ok"), "\n")))
-	if len(lines) > 1 {
-		fmt.Fprintf(w, "The lease can also be held by %s.\n\n", code(strings.Split(stages.After(stage, t).Lease.String(), " or ")[1]))
+	fmt.Fprintln(w, fenced("text", prints))
+	if by == stages.Either {
+		fmt.Fprintf(w, "The lease can also be held by %s.\n\n", code(other))
 	}
 }
 

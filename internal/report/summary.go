@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -34,8 +33,7 @@ func (s Summary) Write(w io.Writer, p Palette) {
 	if s.Command != "" && s.Decide != "" {
 		fmt.Fprintf(w, "blocked: %s shows why\n", s.Decide)
 	}
-	taken := slices.DeleteFunc(slices.Clone(s.Rows), func(r Status) bool { return r.EndState == "" })
-	if len(taken) > 0 {
+	if taken := lists.Where(s.Rows, func(r Status) bool { return r.EndState != "" }); len(taken) > 0 {
 		fmt.Fprintln(w, p.Wrap(fmt.Sprintf("end state (clusters: %d): %s", len(taken), taken[0].EndState), ""))
 	}
 	s.WriteNext(w, p)

@@ -41,14 +41,11 @@ func (s *StandardOutput) Write(p []byte) (int, error) {
 
 // file is the file that is read, or to which text is written in the end; nil for none.
 func file(of any) *os.File {
-	for {
-		over, is := of.(interface{ Under() io.Writer })
-		if !is {
-			f, _ := of.(*os.File)
-			return f
-		}
-		of = over.Under()
+	if over, is := of.(interface{ Under() io.Writer }); is {
+		return file(over.Under())
 	}
+	f, _ := of.(*os.File)
+	return f
 }
 
 // IsTerminal reports whether a stream is one.

@@ -40,12 +40,9 @@ func (t *Timeline) Add(e RunEvent) {
 		t.spans[last].to = e.Time
 	}
 	if last < 0 || t.spans[last].stage != e.Stage {
-		title := e.Stage
-		switch {
-		case title == "" && last < 0:
+		title := cmp.Or(e.Stage, "after the last stage")
+		if e.Stage == "" && last < 0 {
 			title = "before the first stage"
-		case title == "":
-			title = "after the last stage"
 		}
 		t.spans = append(t.spans, span{stage: e.Stage, title: title, from: e.Time, to: e.Time})
 		last++
