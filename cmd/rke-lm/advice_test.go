@@ -75,6 +75,7 @@ func (a *advisor) follow(verb string, args ...string) {
 		text += "\n" + f.Message + "\n" + f.Fix
 	}
 	text = otherPrograms.ReplaceAllString(text, "")
+	tried := map[string]bool{}
 	for _, at := range offered.FindAllStringSubmatchIndex(text, -1) {
 		flag, value := text[at[2]:at[3]], ""
 		if at[4] >= 0 {
@@ -82,7 +83,8 @@ func (a *advisor) follow(verb string, args ...string) {
 		}
 		if m := elsewhere.FindStringSubmatch(text[:at[0]]); m != nil {
 			a.exists(m[1], flag, verb, args)
-		} else if a.anywhere(flag) && (!slices.Contains(ofComponents, flag) || slices.Contains(run.ChoiceValues[flag], value)) && a.exists(verb, flag, verb, args) {
+		} else if with := flag + "=" + value; !tried[with] && a.anywhere(flag) && (!slices.Contains(ofComponents, flag) || slices.Contains(run.ChoiceValues[flag], value)) && a.exists(verb, flag, verb, args) {
+			tried[with] = true
 			a.try(verb, flag, value, args, first.code)
 		}
 	}

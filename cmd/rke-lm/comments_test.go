@@ -27,11 +27,12 @@ func TestNoStageAndNoUndoLosesAComment(t *testing.T) {
 		}
 		t.Run(file.Name, func(t *testing.T) {
 			t.Parallel()
-			for _, c := range chunksOf(file) {
-				commented := c
-				commented.Bytes = withComments(c)
+			for _, doc := range goldenDocuments(file) {
+				c := doc.Chunk()
+				c.Bytes = withComments(doc)
+				commented := assert.Value(transform.Parse(c))(t)
 				for _, target := range commentedTargets {
-					if d, p := goldenPlan(c, target); p != nil {
+					if d, p := goldenPlan(doc, target); p != nil {
 						keepsCommentsOfAllLines(t, d, commented, target)
 					}
 				}
@@ -45,10 +46,9 @@ var commentedTargets = []transform.Target{
 	{EndState: transform.EndStateOverride, LeaderMigrationConfig: transform.ConfigGenerate},
 }
 
-func keepsCommentsOfAllLines(t *testing.T, d transform.Format, c yamledit.Chunk, target transform.Target) {
-	doc := assert.Value(transform.Parse(c))(t)
+func keepsCommentsOfAllLines(t *testing.T, d transform.Format, doc *yamledit.Document, target transform.Target) {
 	p, err := plan.Build(d, transform.Only(doc), target)
-	assert.Mustf(t, err == nil, "with comments there is no plan: %v\n%s", err, c.Bytes)
+	assert.Mustf(t, err == nil, "with comments there is no plan: %v\n%s", err, doc.Bytes())
 	for _, s := range p.Steps {
 		if !s.Changes() {
 			continue
@@ -82,12 +82,8 @@ func allCommentsIn(t *testing.T, what string, before, after *yamledit.Document) 
 
 // withComments writes a comment at the end of every line that means the same with
 // it.
-func withComments(c yamledit.Chunk) []byte {
-	was, err := yamledit.Parse(c)
-	if err != nil {
-		return c.Bytes
-	}
-	lines, n := bytes.SplitAfter(c.Bytes, []byte("\n")), 0
+func withComments(was *yamledit.Document) []byte {
+	lines, n := bytes.SplitAfter(was.Bytes(), []byte("\n")), 0
 	for i, line := range lines {
 		body := bytes.TrimRight(line, "\r\n")
 		lines[i] = slices.Concat(body, fmt.Appendf(nil, " # comment %d;", n), line[len(body):])

@@ -38,9 +38,9 @@ func TestCorpusObjectsThroughRanchersTypes(t *testing.T) {
 			}
 			t.Run(file.Name, func(t *testing.T) {
 				t.Parallel()
-				for _, c := range chunksOf(file) {
+				for _, doc := range goldenDocuments(file) {
 					s := objectSweep{t: t, webhook: ranchertest.NewWebhook(uint64(i)), count: objectCount{}}
-					d := s.document(c)
+					d := s.document(doc)
 					mu.Lock()
 					for what, n := range s.count {
 						total[d][what] += n
@@ -70,13 +70,13 @@ type objectSweep struct {
 }
 
 // document takes one golden document forward and backward, and returns its format.
-func (s *objectSweep) document(c yamledit.Chunk) string {
+func (s *objectSweep) document(doc *yamledit.Document) string {
 	s.t.Helper()
 	target := transform.Target{EndState: transform.EndStateExternal}
-	if strings.Contains(string(c.Bytes), "kube-apiserver-arg") {
+	if strings.Contains(string(doc.Bytes()), "kube-apiserver-arg") {
 		target.EndState = transform.EndStateOverride // which edits them
 	}
-	d, plan := goldenPlan(c, target)
+	d, plan := goldenPlan(doc, target)
 	if plan == nil || d.Name == manifests.Name {
 		return ""
 	}
@@ -116,9 +116,12 @@ func (s *objectSweep) stage(d transform.Format, before []byte, file plan.Step, t
 		return nil, err
 	}
 	s.count["written"]++
+	if doc, err = served(after); err != nil {
+		return nil, err
+	}
 	for _, usual := range []bool{false, true} {
 		target.CanonicalForm = usual
-		undone, err := s.undo(d, after, file, target)
+		undone, err := s.undo(d, after, doc, file, target)
 		if err != nil {
 			return nil, err
 		}
@@ -132,14 +135,10 @@ func (s *objectSweep) stage(d transform.Format, before []byte, file plan.Step, t
 
 // undo takes a stage back, and returns the object without it; nil where the file does
 // not tell what was there before either.
-func (s *objectSweep) undo(d transform.Format, after []byte, file plan.Step, target transform.Target) (*yamledit.Document, error) {
+func (s *objectSweep) undo(d transform.Format, after []byte, doc *yamledit.Document, file plan.Step, target transform.Target) (*yamledit.Document, error) {
 	_, fileErr := plan.Undo(d, file.After(), target, file.Stage.Name, false)
 	if fileErr == nil {
 		s.count["undone as files"]++
-	}
-	doc, err := served(after)
-	if err != nil {
-		return nil, err
 	}
 	back, err := plan.Undo(d, transform.Only(doc), target, file.Stage.Name, false)
 	switch {

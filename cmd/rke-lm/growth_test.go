@@ -61,8 +61,11 @@ func TestTwiceOfAnythingTakesTwice(t *testing.T) {
 		for _, verb := range verbsFor(h) {
 			t.Run(verb+" of "+h.Of, func(t *testing.T) {
 				n := max(h.Usual/8, 50)
-				spentOn(t, h.With(1), verb) // with what the process makes once
-				none, _ := spentOn(t, h.With(1), verb)
+				var none uint64
+				if verb != "review" { // git decides how many bytes it takes
+					spentOn(t, h.With(1), verb) // with what the process makes once
+					none, _ = spentOn(t, h.With(1), verb)
+				}
 				bytes, nodes := spentOn(t, h.With(n), verb)
 				twice, visited := spentOn(t, h.With(2*n), verb)
 				assert.Truef(t, float64(visited) <= 2.2*float64(nodes)+counted, "%d nodes for %d, %d for twice", nodes, n, visited)
