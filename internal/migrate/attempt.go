@@ -24,11 +24,10 @@ const helmAnnotation = "rke-lm.io/helm"
 
 // setHelm says on the lock which record a helm is about to make; "" for none.
 func (l *lock) setHelm(ctx context.Context, record string) error {
-	if err := l.enter(ctx); err != nil {
+	set := func() error { l.helm = record; return nil }
+	if err := l.locked(ctx, set); err != nil {
 		return err
 	}
-	l.helm = record
-	l.leave()
 	return l.confirm(ctx)
 }
 

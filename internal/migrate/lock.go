@@ -101,17 +101,16 @@ func (l *lock) acquire(ctx context.Context, note func(string)) error {
 	}
 }
 
-// enter locks the mutex, or fails with why the context ended.
-func (l *lock) enter(ctx context.Context) error {
+// locked does something while it has the mutex, or fails with why the context ended.
+func (l *lock) locked(ctx context.Context, do func() error) error {
 	select {
 	case l.mutex <- struct{}{}:
-		return nil
+		defer func() { <-l.mutex }()
+		return do()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
-
-func (l *lock) leave() { <-l.mutex }
 
 func holder(l *coordinationv1.Lease) string { return ptr.Deref(l.Spec.HolderIdentity, "") }
 
@@ -130,20 +129,18 @@ func (l *lock) get(ctx context.Context) (*coordinationv1.Lease, error) {
 // update writes the lock with a new time, over the lease that was found. One whose answer
 // did not arrive can have been written, and would stay without a run.
 func (l *lock) update(ctx context.Context, found *coordinationv1.Lease) error {
-	if err := l.enter(ctx); err != nil {
+	return l.locked(ctx, func() error {
+		l.lease.ObjectMeta = metav1.ObjectMeta{Namespace: l.lease.Namespace, Name: l.lease.Name}
+		if found != nil {
+			l.lease.ObjectMeta = found.ObjectMeta
+		}
+		err := l.write(ctx, l.identity)
+		if outcome(err) == resultUnknown {
+			l.lease.ResourceVersion = "" // it is not known which one is there
+			_ = cleanUp(ctx, l.drop)     // what this cannot delete ends by itself
+		}
 		return err
-	}
-	defer l.leave()
-	l.lease.ObjectMeta = metav1.ObjectMeta{Namespace: l.lease.Namespace, Name: l.lease.Name}
-	if found != nil {
-		l.lease.ObjectMeta = found.ObjectMeta
-	}
-	err := l.write(ctx, l.identity)
-	if outcome(err) == resultUnknown {
-		l.lease.ResourceVersion = "" // it is not known which one is there
-		_ = cleanUp(ctx, l.drop)     // what this cannot delete ends by itself
-	}
-	return err
+	})
 }
 
 // write writes the lease over the version that was seen last.
@@ -172,11 +169,9 @@ func (l *lock) write(ctx context.Context, holder string) error {
 
 // confirm renews the lock, which proves that it is still ours.
 func (l *lock) confirm(ctx context.Context) error {
-	if err := l.enter(ctx); err != nil {
-		return err
-	}
-	defer l.leave()
-	return l.ours(ctx, func() error { return l.write(ctx, l.identity) })
+	return l.locked(ctx, func() error {
+		return l.ours(ctx, func() error { return l.write(ctx, l.identity) })
+	})
 }
 
 // lockTries is how often the lease is read again. Of the requests of a run whose answers did not
@@ -227,11 +222,7 @@ func (l *lock) release(ctx context.Context) error {
 		l.stop()
 		l.ended.Wait()
 	}
-	if err := l.enter(ctx); err != nil {
-		return err
-	}
-	defer l.leave()
-	return l.drop(ctx)
+	return l.locked(ctx, func() error { return l.drop(ctx) })
 }
 
 // drop deletes the lease, unless it is gone or another run holds it. What it says of a helm
