@@ -73,7 +73,7 @@ func (r *run) change(ctx context.Context, t transition.Transition, a action.Acti
 		if err != nil {
 			return err
 		}
-		return r.writer.applySecret(ctx, Ref{Server: r.cluster.object.ID, Kind: "Secret", Namespace: op.Namespace, Name: op.Name}, op.Key, []byte(text))
+		return r.writer.applySecret(ctx, op.Namespace, op.Name, op.Key, []byte(text))
 	case action.CopySecret:
 		return r.writer.copySecret(ctx, op)
 	case action.Delete:

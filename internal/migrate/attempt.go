@@ -113,7 +113,7 @@ func (h helm) dropUnfinished(ctx context.Context, namespace, release string) ([]
 		if !h.started(k) {
 			continue
 		}
-		if err := h.writer.drop(ctx, Ref{Server: h.cluster.object.ID, Kind: "Secret", Namespace: namespace, Name: k.Name}); err != nil {
+		if err := h.writer.drop(ctx, h.cluster.own("Secret", namespace, k.Name)); err != nil {
 			return nil, err
 		}
 		records = slices.DeleteFunc(records, func(other record) bool { return other == k })

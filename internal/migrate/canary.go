@@ -25,12 +25,10 @@ type canaryService struct {
 	address string // of the load balancer
 }
 
-func (c *canaryService) namespace() Ref {
-	return Ref{Server: c.cluster.object.ID, Kind: "Namespace", Name: check.CanaryName}
-}
+func (c *canaryService) namespace() Ref { return c.cluster.own("Namespace", "", check.CanaryName) }
 
 func (c *canaryService) service() Ref {
-	return Ref{Server: c.cluster.object.ID, Kind: "Service", Namespace: check.CanaryName, Name: check.CanaryName}
+	return c.cluster.own("Service", check.CanaryName, check.CanaryName)
 }
 
 // Unproven says what the cloud controllers did that they must not have done.
@@ -104,20 +102,11 @@ func (c *canaryService) create(ctx context.Context) error {
 	if raw != nil && !check.IsCanary(raw) {
 		return check.ErrForeignCanary
 	}
-	for _, o := range []struct {
-		ref  Ref
-		make func() ([]byte, error)
-	}{{c.namespace(), check.CanaryNamespace}, {c.service(), check.CanaryService}} {
-		body, err := o.make()
-		if err != nil {
-			return err
-		}
-		c.made = true
-		if err := c.writer.apply(ctx, o.ref, body); err != nil {
-			return err
-		}
+	c.made = true
+	if err := c.writer.applyObject(ctx, c.namespace(), check.CanaryNamespace()); err != nil {
+		return err
 	}
-	return nil
+	return c.writer.applyObject(ctx, c.service(), check.CanaryService())
 }
 
 // awaitAddress waits until the Service has the address of a load balancer.

@@ -41,6 +41,11 @@ func (c *cluster) ref() Ref {
 	return Ref{Server: local, Kind: "Cluster." + c.object.Kind.Group, Namespace: c.object.Namespace, Name: c.object.Name, UID: c.object.UID}
 }
 
+// own names an object of the cluster itself.
+func (c *cluster) own(kind, namespace, name string) Ref {
+	return Ref{Server: c.object.ID, Kind: kind, Namespace: namespace, Name: name}
+}
+
 // read reads the cluster's object.
 func (c *cluster) read(ctx context.Context) (*yamledit.Document, error) {
 	now, err := c.server.Get(ctx, c.object)

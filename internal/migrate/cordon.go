@@ -34,13 +34,17 @@ func (c *cordon) cordonNodes(ctx context.Context, a action.Cordon) error {
 		return err
 	}
 	for _, name := range names {
-		c.mayHold = true
-		err := c.change(ctx, actCordon, name, func(n *yamledit.Document) (*yamledit.Document, error) { return transition.Cordon(n, c.mark) })
-		if err != nil {
+		if err := c.cordonNode(ctx, name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// cordonNode cordons a Node, and marks it.
+func (c *cordon) cordonNode(ctx context.Context, name string) error {
+	c.mayHold = true
+	return c.change(ctx, actCordon, name, func(n *yamledit.Document) (*yamledit.Document, error) { return transition.Cordon(n, c.mark) })
 }
 
 // uncordonNodes uncordons the Nodes that a run over this cluster cordoned, and no
@@ -81,7 +85,7 @@ func (c *cordon) change(ctx context.Context, act, name string, edit func(*yamled
 		if err != nil || len(p) == 0 {
 			return err
 		}
-		err = c.writer.write(ctx, write{act: act, object: Ref{Server: c.cluster.object.ID, Kind: "Node", Name: name}, digest: p.Digest(), do: func(ctx context.Context) error {
+		err = c.writer.write(ctx, write{act: act, object: c.cluster.own("Node", "", name), digest: p.Digest(), do: func(ctx context.Context) error {
 			return c.cluster.patchNode(ctx, name, p)
 		}})
 		if !kube.HasStatus(err, http.StatusUnprocessableEntity, http.StatusConflict) {

@@ -4,6 +4,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -15,15 +16,12 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // drain cordons a Node and evicts its pods, and waits until they are gone. The library of kubectl
 // drain makes the evictions itself, which here are writes of the run.
 func (r *run) drain(ctx context.Context, name string) error {
-	r.cordon.mayHold = true
-	mark := func(n *yamledit.Document) (*yamledit.Document, error) { return transition.Cordon(n, r.cordon.mark) }
-	if err := r.cordon.change(ctx, actCordon, name, mark); err != nil {
+	if err := r.cordon.cordonNode(ctx, name); err != nil {
 		return err
 	}
 	onNode := kube.Resource{Version: "v1", Name: "pods", Kind: "PodList", Options: metav1.ListOptions{FieldSelector: "spec.nodeName=" + name}}
@@ -42,9 +40,7 @@ func (r *run) drain(ctx context.Context, name string) error {
 			if err != nil {
 				return condition{}, err
 			}
-			if why != "" {
-				refused = ": " + why
-			}
+			refused = cmp.Or(why, refused)
 		}
 		left := len(e.Evict) + len(e.Going)
 		return condition{done: left == 0, waiting: fmt.Sprintf("%d pods are still on the node %s%s", left, name, refused)}, nil
@@ -52,15 +48,14 @@ func (r *run) drain(ctx context.Context, name string) error {
 }
 
 // evict asks for the eviction of a pod. What a PodDisruptionBudget does not allow yet is requested
-// again.
+// again; why names it.
 func (r *run) evict(ctx context.Context, pod string) (why string, err error) {
 	namespace, name, _ := strings.Cut(pod, "/")
 	eviction := policyv1.Eviction{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 	}
-	object := Ref{Server: r.cluster.object.ID, Kind: "Pod", Namespace: namespace, Name: name}
-	err = r.writer.write(ctx, write{act: actEvict, object: object, do: func(ctx context.Context) error {
+	err = r.writer.write(ctx, write{act: actEvict, object: r.cluster.own("Pod", namespace, name), do: func(ctx context.Context) error {
 		_, err := r.cluster.observer.Do(ctx, kube.Request{
 			What: "create pods/eviction", Method: http.MethodPost, Path: kube.Path("v1", "pods", namespace, name) + "/eviction", Body: eviction,
 		})
@@ -70,7 +65,7 @@ func (r *run) evict(ctx context.Context, pod string) (why string, err error) {
 	case kube.HasStatus(err, http.StatusNotFound):
 		return "", nil
 	case kube.HasStatus(err, http.StatusTooManyRequests):
-		return "a PodDisruptionBudget does not allow the eviction of " + pod, nil
+		return ": a PodDisruptionBudget does not allow the eviction of " + pod, nil
 	}
 	return "", kube.Refusal(err)
 }

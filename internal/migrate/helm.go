@@ -38,8 +38,7 @@ func (h helm) upgrade(ctx context.Context, t transition.Transition, a action.Act
 	if err := h.keepsValues(ctx, transition.Upgrade{Transition: t, Action: op}); err != nil {
 		return err
 	}
-	c := helmCall{Ref{Server: h.cluster.object.ID, Kind: "HelmRelease", Namespace: op.Namespace, Name: op.Release}, nextRecord(op.Release, records), op.Args(), map[string]string{op.Values: values}}
-	return h.call(ctx, t, a, c)
+	return h.call(ctx, t, a, helmCall{h.cluster.own("HelmRelease", op.Namespace, op.Release), nextRecord(op.Release, records), op.Args(), map[string]string{op.Values: values}})
 }
 
 // uninstall takes a release out; one that is not there is out already. What a
@@ -52,8 +51,7 @@ func (h helm) uninstall(ctx context.Context, t transition.Transition, a action.A
 	if err != nil || len(records) == 0 {
 		return err
 	}
-	c := helmCall{Ref{Server: h.cluster.object.ID, Kind: "HelmRelease", Namespace: op.Namespace, Name: op.Release}, records[len(records)-1].Name, op.Args(), nil}
-	return h.call(ctx, t, a, c)
+	return h.call(ctx, t, a, helmCall{h.cluster.own("HelmRelease", op.Namespace, op.Release), records[len(records)-1].Name, op.Args(), nil})
 }
 
 // helmCall is one call of helm.

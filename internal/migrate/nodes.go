@@ -32,7 +32,7 @@ func (c *cluster) nodeNames(ctx context.Context, selector string, keep func(*cor
 
 // node reads a Node; nil where it is gone.
 func (c *cluster) node(ctx context.Context, name string) (*yamledit.Document, error) {
-	a, err := c.request(ctx, Ref{Server: c.object.ID, Kind: "Node", Name: name}, kube.Request{Method: http.MethodGet})
+	a, err := c.request(ctx, c.own("Node", "", name), kube.Request{Method: http.MethodGet})
 	raw, err := kube.Found(a.Body, err)
 	if raw == nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (c *cluster) node(ctx context.Context, name string) (*yamledit.Document, er
 // patchNode sends a patch. Where it fails because an earlier try has done it, the
 // Node shows that; one that is gone needs it no more.
 func (c *cluster) patchNode(ctx context.Context, name string, p jsonpatch.Patch) error {
-	_, err := c.request(ctx, Ref{Server: c.object.ID, Kind: "Node", Name: name}, kube.Request{
+	_, err := c.request(ctx, c.own("Node", "", name), kube.Request{
 		Method: http.MethodPatch, Query: url.Values{"fieldManager": {kube.Program}}, Body: p.Bytes(), ContentType: jsonpatch.ContentType,
 	})
 	switch {

@@ -51,16 +51,21 @@ func (w *writer) apply(ctx context.Context, o Ref, body []byte) error {
 	}})
 }
 
-// applySecret brings a value to the cluster, as one key of a Secret.
-func (w *writer) applySecret(ctx context.Context, o Ref, key string, value []byte) error {
-	body, err := json.Marshal(corev1.Secret{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name},
-		Data: map[string][]byte{key: value},
-	})
+// applyObject is the same with an object that is sent as JSON.
+func (w *writer) applyObject(ctx context.Context, o Ref, object any) error {
+	body, err := json.Marshal(object)
 	if err != nil {
 		return err
 	}
 	return w.apply(ctx, o, body)
+}
+
+// applySecret brings a value to the cluster, as one key of a Secret.
+func (w *writer) applySecret(ctx context.Context, namespace, name, key string, value []byte) error {
+	return w.applyObject(ctx, w.cluster.own("Secret", namespace, name), corev1.Secret{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Data: map[string][]byte{key: value},
+	})
 }
 
 // copySecret brings the Secret of a provider's configuration from Rancher's own
@@ -79,7 +84,7 @@ func (w *writer) copySecret(ctx context.Context, a action.CopySecret) error {
 	if !there {
 		return fmt.Errorf("the %s has no key %s; correct the cloud-provider-config that refers to it", from, action.SecretCredential)
 	}
-	return w.applySecret(ctx, Ref{Server: w.cluster.object.ID, Kind: "Secret", Namespace: kubeSystem, Name: a.To}, a.Key, value)
+	return w.applySecret(ctx, kubeSystem, a.To, a.Key, value)
 }
 
 // deleteKinds deletes objects of some kinds, as far as they are there.

@@ -52,8 +52,9 @@ func (r *run) registerAgain(ctx context.Context, n observed.Node, restart string
 	if err := r.drain(ctx, n.Name); err != nil {
 		return err
 	}
-	object := Ref{Server: r.cluster.object.ID, Kind: "Node", Name: n.Name, UID: n.UID}
-	if err := r.writer.drop(ctx, object); err != nil {
+	node := r.cluster.own("Node", "", n.Name)
+	node.UID = n.UID
+	if err := r.writer.drop(ctx, node); err != nil {
 		return err
 	}
 	return r.restart(ctx, transition.KubeletRestart{Node: n.Name, Address: n.Address, Command: restart})
@@ -72,8 +73,7 @@ func (r *run) othersReady(ctx context.Context, n observed.Node) error {
 
 // restart restarts a machine, and waits until its Node has a provider ID of AWS.
 func (r *run) restart(ctx context.Context, m transition.KubeletRestart) error {
-	object := Ref{Server: r.cluster.object.ID, Kind: "Node", Name: m.Node}
-	if err := r.writer.write(ctx, write{act: actRestart, object: object, do: func(ctx context.Context) error { return r.Restart(ctx, m) }}); err != nil {
+	if err := r.writer.write(ctx, write{act: actRestart, object: r.cluster.own("Node", "", m.Node), do: func(ctx context.Context) error { return r.Restart(ctx, m) }}); err != nil {
 		return err
 	}
 	return r.awaitSeen(ctx, func(seen *observed.Observation) (condition, error) {

@@ -62,7 +62,7 @@ func (c *cluster) exists(ctx context.Context, o Ref) (bool, error) {
 // existing returns the objects of some kinds with a name that are there.
 func (c *cluster) existing(ctx context.Context, namespace, kinds, name string) (list []Ref, err error) {
 	for kind := range strings.SplitSeq(kinds, ",") {
-		o := Ref{Server: c.object.ID, Kind: kind, Namespace: namespace, Name: name}
+		o := c.own(kind, namespace, name)
 		there, err := c.exists(ctx, o)
 		if err != nil {
 			return nil, err

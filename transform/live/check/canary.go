@@ -27,18 +27,18 @@ const port = 9
 
 var marks = map[string]string{canaryMark: "true"}
 
-// CanaryNamespace is the namespace of the Service, as JSON.
-func CanaryNamespace() ([]byte, error) {
-	return json.Marshal(map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": CanaryName, "labels": marks}})
+// CanaryNamespace is the namespace of the Service.
+func CanaryNamespace() any {
+	return map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": CanaryName, "labels": marks}}
 }
 
-// CanaryService is a Service of the type LoadBalancer without pods, as JSON.
-func CanaryService() ([]byte, error) {
-	return json.Marshal(map[string]any{
+// CanaryService is a Service of the type LoadBalancer without pods.
+func CanaryService() any {
+	return map[string]any{
 		"apiVersion": "v1", "kind": "Service",
 		"metadata": map[string]any{"namespace": CanaryName, "name": CanaryName, "labels": marks, "annotations": map[string]string{aws.LoadBalancerInternal: "true"}},
 		"spec":     corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Name: "canary", Port: port, Protocol: corev1.ProtocolTCP}}},
-	})
+	}
 }
 
 // IsCanary reports whether an object is one that a run made.

@@ -18,11 +18,11 @@ import (
 )
 
 func TestTheServiceIsInternalMarkedAndHasNoPods(t *testing.T) {
-	raw, err := CanaryService()
+	raw, err := json.Marshal(CanaryService())
 	var s corev1.Service
 	assert.Mustf(t, err == nil && json.Unmarshal(raw, &s) == nil && IsCanary(raw), "%v %s", err, raw)
 	assert.True(t, s.Namespace == CanaryName && s.Name == CanaryName && s.Spec.Type == corev1.ServiceTypeLoadBalancer && len(s.Spec.Selector) == 0 && s.Annotations[aws.LoadBalancerInternal] == "true", raw)
-	raw, err = CanaryNamespace()
+	raw, err = json.Marshal(CanaryNamespace())
 	assert.True(t, err == nil && IsCanary(raw), err, raw)
 	assert.True(t, !IsCanary([]byte(`{"metadata":{"name":"rke-lm-canary"}}`)) && !IsCanary([]byte(`no`)), "a namespace of another user has the mark")
 }
