@@ -24,7 +24,7 @@ import (
 func (w *work) assess(n v1alpha1.Counts) {
 	out := transition.Outcome{}
 	if len(w.members) > 0 {
-		out = transition.Result(w.waves, transition.States(migrate.Progress(w.members)), limitsOf(w.lm.Spec))
+		out = transition.Result(w.waves, migrate.Progress(w.members), limitsOf(w.lm.Spec))
 	}
 	sum := fmt.Sprintf("%d of %d clusters are done, %d failed, %d are skipped", n.Done, n.Total, n.Failed, n.Skipped)
 	w.condition(v1alpha1.Complete, out.Complete, either(out.Complete, complete, progressing), sum)

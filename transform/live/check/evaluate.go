@@ -151,11 +151,7 @@ func (j *evaluation) any(component string, is func(Process) bool) bool {
 	return slices.ContainsFunc(j.of(component), is)
 }
 
-func (j *evaluation) lease() Lease {
-	owner, name := leaseOwner(j.processes, j.leases)
-	h := j.leases(name)
-	return Lease{Name: name, Holder: h.Holder, Owner: owner, Life: h.Life}
-}
+func (j *evaluation) lease() Lease { return leaseOf(j.processes, j.leases) }
 
 // report adds a finding about an object of the cluster.
 type report func(path, message, fix string) *transform.Finding

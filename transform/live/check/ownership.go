@@ -248,20 +248,18 @@ func (p Process) onHostOf(identity string) bool {
 	return slices.Contains(p.Hosts, host)
 }
 
-// leaseOwner names the component that has the identity in the record of the
-// migration lease; "" where it is neither's. processes may name other leases.
-func leaseOwner(processes []Process, leases leaseFinder) (component, lease string) {
-	lease = MigrationLease(processes)
-	held := leases(lease)
-	if held.Holder == "" {
-		return "", lease
+// leaseOf is the migration lease. Its owner is the component that has the identity in its record; "" where it is
+// neither's. processes may name other leases.
+func leaseOf(processes []Process, leases leaseFinder) Lease {
+	name := MigrationLease(processes)
+	held := leases(name)
+	l := Lease{Name: name, Holder: held.Holder, Life: held.Life}
+	if held.Holder != "" {
+		l.Owner, _ = lists.Find([]string{observed.KubeManager, observed.CloudManager}, func(c string) bool {
+			return slices.ContainsFunc(Mains(c, processes), func(main string) bool { return leases(main).Holder == held.Holder })
+		})
 	}
-	for _, c := range []string{observed.KubeManager, observed.CloudManager} {
-		if slices.ContainsFunc(Mains(c, processes), func(main string) bool { return leases(main).Holder == held.Holder }) {
-			return c, lease
-		}
-	}
-	return "", lease
+	return l
 }
 
 // causesOf returns the processes that own one of some controllers. Where it cannot be

@@ -95,13 +95,18 @@ const psactKey = "defaultPodSecurityAdmissionConfigurationTemplateName"
 
 // configuration is a specification of nothing but what is compared.
 func configuration(version, psact any, config map[string]any) map[string]any {
+	return map[string]any{"kubernetesVersion": version, psactKey: psact, "rkeConfig": only(config, configKeys...)}
+}
+
+// only returns as much of a configuration as has one of these keys.
+func only(config map[string]any, keys ...string) map[string]any {
 	kept := map[string]any{}
-	for _, key := range configKeys {
+	for _, key := range keys {
 		if v, there := config[key]; there {
 			kept[key] = v
 		}
 	}
-	return map[string]any{"kubernetesVersion": version, psactKey: psact, "rkeConfig": kept}
+	return kept
 }
 
 // migrated is as much of a cluster's specification as a migration changes.
@@ -168,12 +173,7 @@ func (e *Engine) evaluate(wanted Wanted) Progress {
 
 // migratedEngine is as much of RKE's configuration as a migration changes.
 func migratedEngine(config map[string]any) map[string]any {
-	kept := map[string]any{}
-	for _, key := range []string{"kubernetesVersion", "cloudProvider", "addons"} {
-		if v, there := config[key]; there {
-			kept[key] = v
-		}
-	}
+	kept := only(config, "kubernetesVersion", "cloudProvider", "addons")
 	services, _ := config["services"].(map[string]any)
 	named := map[string]any{}
 	for _, name := range []string{"kubeController", "kubeApi", "kubelet"} {

@@ -36,15 +36,6 @@ type Progress struct {
 	Since time.Time // when it came to that state
 }
 
-// States are the states alone.
-func States(seen map[string]Progress) map[string]State {
-	states := make(map[string]State, len(seen))
-	for c, p := range seen {
-		states[c] = p.State
-	}
-	return states
-}
-
 // Reason is why nothing starts, in the form of the reason of a condition.
 type Reason string
 
@@ -65,8 +56,7 @@ type Wait struct {
 
 // Next decides what is next at a time.
 func (p Policy) Next(list []Wave, seen map[string]Progress, at time.Time) Turn {
-	states := States(seen)
-	all := next(list, states, p.Limits, func(string) bool { return true })
+	all := next(list, seen, p.Limits, func(string) bool { return true })
 	if len(all.Start) == 0 {
 		return all
 	}
@@ -76,7 +66,7 @@ func (p Policy) Next(list []Wave, seen map[string]Progress, at time.Time) Turn {
 		return all
 	}
 	var kept []*Wait
-	t := next(list, states, p.Limits, func(c string) bool {
+	t := next(list, seen, p.Limits, func(c string) bool {
 		if seen[c].State != Gated {
 			return true
 		}
@@ -173,7 +163,7 @@ type Outcome struct {
 }
 
 // Result is the outcome by the states of the clusters.
-func Result(list []Wave, states map[string]State, l Limits) Outcome {
-	many := tooMany(list, states, l)
-	return Outcome{Complete: !many && current(list, states) == len(list), Failed: many}
+func Result(list []Wave, seen map[string]Progress, l Limits) Outcome {
+	many := tooMany(list, seen, l)
+	return Outcome{Complete: !many && current(list, seen) == len(list), Failed: many}
 }

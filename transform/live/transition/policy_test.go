@@ -135,7 +135,7 @@ func TestTheResultFollowsFromTheStates(t *testing.T) {
 		{Done, Running, 0, Outcome{}}, {Done, Done, 0, Outcome{Complete: true}}, {Done, Skipped, 0, Outcome{Complete: true}},
 		{Done, Failed, 0, Outcome{Failed: true}}, {Done, Failed, 1, Outcome{Complete: true}}, {Failed, Waiting, 0, Outcome{Failed: true}}, {Done, Gated, 0, Outcome{}},
 	} {
-		assert.Equal(t, Result(list, map[string]State{"a": c.a, "b": c.b}, Limits{Failures: c.most}), c.want, c.a, c.b, c.most)
+		assert.Equal(t, Result(list, map[string]Progress{"a": {State: c.a}, "b": {State: c.b}}, Limits{Failures: c.most}), c.want, c.a, c.b, c.most)
 	}
 }
 

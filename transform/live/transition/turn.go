@@ -48,18 +48,18 @@ type Turn struct {
 }
 
 // next starts clusters as far as the limits permit, and only those that may start.
-func next(list []Wave, states map[string]State, l Limits, may func(cluster string) bool) Turn {
-	t := Turn{Wave: current(list, states)}
+func next(list []Wave, seen map[string]Progress, l Limits, may func(cluster string) bool) Turn {
+	t := Turn{Wave: current(list, seen)}
 	if t.Wave == len(list) {
 		return t
 	}
-	if tooMany(list, states, l) {
-		t.Stopped = count(list, states, waits) > 0
+	if tooMany(list, seen, l) {
+		t.Stopped = count(list, seen, waits) > 0
 		return t
 	}
-	room := max(l.Unavailable, 1) - count(list, states, State.Busy)
+	room := max(l.Unavailable, 1) - count(list, seen, State.Busy)
 	for _, c := range list[t.Wave].Clusters {
-		if room > 0 && waits(states[c]) && may(c) {
+		if room > 0 && waits(seen[c].State) && may(c) {
 			t.Start = append(t.Start, c)
 			room--
 		}
@@ -68,31 +68,29 @@ func next(list []Wave, states map[string]State, l Limits, may func(cluster strin
 }
 
 // current is the first wave with clusters that have not ended.
-func current(list []Wave, states map[string]State) int {
+func current(list []Wave, seen map[string]Progress) int {
 	for i, w := range list {
-		for _, c := range w.Clusters {
-			if !states[c].Ended() {
-				return i
-			}
+		if slices.ContainsFunc(w.Clusters, func(c string) bool { return !seen[c].State.Ended() }) {
+			return i
 		}
 	}
 	return len(list)
 }
 
 // tooMany reports whether the failures are more than are tolerated.
-func tooMany(list []Wave, states map[string]State, l Limits) bool {
-	return count(list, states, failed) > max(l.Failures, 0) ||
-		slices.ContainsFunc(list, func(w Wave) bool { return w.Canary && count([]Wave{w}, states, failed) > 0 })
+func tooMany(list []Wave, seen map[string]Progress, l Limits) bool {
+	return count(list, seen, failed) > max(l.Failures, 0) ||
+		slices.ContainsFunc(list, func(w Wave) bool { return w.Canary && count([]Wave{w}, seen, failed) > 0 })
 }
 
 // failed reports whether a state is that of a cluster that failed, rolled back or not.
 func failed(s State) bool { return s == Failed || s == Reverting }
 
-func count(list []Wave, states map[string]State, is func(State) bool) int {
+func count(list []Wave, seen map[string]Progress, is func(State) bool) int {
 	n := 0
 	for _, w := range list {
 		for _, c := range w.Clusters {
-			if is(states[c]) {
+			if is(seen[c].State) {
 				n++
 			}
 		}
