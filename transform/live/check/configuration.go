@@ -4,6 +4,8 @@
 package check
 
 import (
+	"cmp"
+
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -20,31 +22,22 @@ type configuration struct {
 	} `json:"controllerLeaders"`
 }
 
-// listed returns how a manager with the flag runs a controller, by its
-// configuration or by its defaults, and why that cannot be determined.
-func (p *Process) listed() func(Controller) (Mode, string) {
-	version := versionOf(p.Image)
-	if p.value(leadermigration.ConfigFlag, "") == "" {
-		return func(c Controller) (Mode, string) { return p.byDefault(c, version) }
+// configuration reads the one of a manager; nil where it has none, or where it cannot be read, and why.
+func (p *Process) configuration() (*configuration, string) {
+	switch {
+	case !p.Flag || p.value(leadermigration.ConfigFlag, "") == "":
+		return nil, ""
+	case p.ConfigDenied:
+		return nil, "the LeaderMigrationConfiguration of " + p.Component + " cannot be read: get configmaps in " + p.Space() + " is not allowed"
+	case p.Config == nil:
+		return nil, p.Component + " has its LeaderMigrationConfiguration in a file on its node"
 	}
-	if p.ConfigDenied {
-		return unreadable("the LeaderMigrationConfiguration of " + p.Component + " cannot be read: get configmaps in " + p.Space() + " is not allowed")
+	conf := &configuration{}
+	if err := yaml.Unmarshal([]byte(*p.Config), conf); err != nil {
+		return nil, "the LeaderMigrationConfiguration of " + p.Component + " is no YAML"
 	}
-	if p.Config == nil {
-		return unreadable(p.Component + " has its LeaderMigrationConfiguration in a file on its node")
-	}
-	var conf configuration
-	if err := yaml.Unmarshal([]byte(*p.Config), &conf); err != nil {
-		return unreadable("the LeaderMigrationConfiguration of " + p.Component + " is no YAML")
-	}
-	if conf.LeaderName != "" {
-		p.Migration = conf.LeaderName
-	}
-	return func(c Controller) (Mode, string) { return conf.mode(c, p.Component, version), "" }
-}
-
-func unreadable(why string) func(Controller) (Mode, string) {
-	return func(Controller) (Mode, string) { return Never, why }
+	p.Migration = cmp.Or(conf.LeaderName, p.Migration)
+	return conf, ""
 }
 
 // byDefault is what a manager does with the flag alone. From 1.28 on the default

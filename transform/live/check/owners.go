@@ -36,16 +36,11 @@ func (j *evaluation) twoOwners(found report) {
 // apart reports what to do about managers that own the same controllers.
 func apart(causes []Process) string {
 	const stop = "stop one of the two now: scale down the cloud-controller-manager, or "
-	if len(locks(causes)) > 1 {
+	names := lists.Map(lists.Where(causes, hasFlag), func(p Process) string { return p.Migration })
+	if len(lists.Distinct(names)) > 1 {
 		return stop + "set the same leaderName in both configurations"
 	}
 	return stop + "set the flag for both, and configurations that list these controllers by their names in each manager"
-}
-
-// locks are the migration leases that processes with the flag name.
-func locks(processes []Process) []string {
-	with := lists.Where(processes, func(p Process) bool { return p.Flag })
-	return lists.Distinct(lists.Map(with, func(p Process) string { return p.Migration }))
 }
 
 // where reports where controllers run that have two owners: pods of one manager that

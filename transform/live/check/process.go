@@ -100,23 +100,21 @@ func (p *Process) modes() {
 	if !p.Loops {
 		return
 	}
-	var listed func(Controller) (Mode, string)
-	if p.Flag {
-		listed = p.listed()
-	}
+	conf, unreadable := p.configuration()
 	for _, c := range controllers() {
-		switch {
-		case !c.enabled(p.args) || c == Route && !p.routes():
+		if !c.enabled(p.args) || c == Route && !p.routes() {
 			continue
-		case listed == nil:
-			p.Modes[c] = UnderMain
-		default:
-			mode, why := listed(c)
-			p.Modes[c] = mode
-			if why != "" {
-				p.Unreadable = why
-			}
 		}
+		mode, why := UnderMain, ""
+		switch {
+		case unreadable != "":
+			mode, why = Never, unreadable
+		case conf != nil:
+			mode = conf.mode(c, p.Component, versionOf(p.Image))
+		case p.Flag:
+			mode, why = p.byDefault(c, versionOf(p.Image))
+		}
+		p.Modes[c], p.Unreadable = mode, cmp.Or(why, p.Unreadable)
 	}
 }
 

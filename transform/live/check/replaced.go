@@ -90,12 +90,10 @@ func newIdentity(holder, component string, processes []Process) *identity {
 
 // leads names the component whose main lease is among the records, or "".
 func leads(processes []Process, records map[string]observed.Lease) string {
-	for _, c := range []string{observed.KubeManager, observed.CloudManager} {
-		if slices.ContainsFunc(Mains(c, processes), func(main string) bool { _, is := records[main]; return is }) {
-			return c
-		}
-	}
-	return ""
+	component, _ := lists.Find([]string{observed.KubeManager, observed.CloudManager}, func(c string) bool {
+		return slices.ContainsFunc(Mains(c, processes), func(main string) bool { _, is := records[main]; return is })
+	})
+	return component
 }
 
 func renewed(then, now map[string]observed.Lease) bool {

@@ -8,12 +8,7 @@ import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 // pausedAnnotation pauses an object of Cluster API, whatever its value.
 const pausedAnnotation = "cluster.x-k8s.io/paused"
 
-// The names of the objects in messages.
-const (
-	itsObject         = "its object"
-	itsControlPlane   = "its RKEControlPlane"
-	itsInfrastructure = "its Cluster of Cluster API"
-)
+const itsInfrastructure = "its Cluster of Cluster API"
 
 // paused reports what Rancher's planner obeys before it gives machines new plans
 // (rancher pkg/capr/planner, Process; cluster-api util/annotations, IsPaused).
@@ -22,7 +17,7 @@ func (s Change) paused(found report) {
 	if headOf(s.Infrastructure).Spec.Paused {
 		found("spec.paused", itsInfrastructure+" is paused"+notBrought, fix)
 	} else if annotated(s.ControlPlane) {
-		found("metadata.annotations", itsControlPlane+" has the annotation "+pausedAnnotation+notBrought, fix)
+		found("metadata.annotations", "its RKEControlPlane has the annotation "+pausedAnnotation+notBrought, fix)
 	}
 }
 
@@ -31,7 +26,7 @@ func (s Change) pauseNotObeyed(found report) {
 	for _, o := range []struct {
 		what string
 		raw  []byte
-	}{{itsObject, s.Object}, {itsInfrastructure, s.Infrastructure}} {
+	}{{"its object", s.Object}, {itsInfrastructure, s.Infrastructure}} {
 		if annotated(o.raw) {
 			found("metadata.annotations", o.what+" has the annotation "+pausedAnnotation+", which Rancher ignores there: a change would reach the machines", "ask who paused it, and remove the annotation, or accept it with --accept "+pauseNotObeyed)
 		}
