@@ -110,3 +110,14 @@ func Arguments(verb, names, flags []string) []string {
 	}
 	return slices.Concat(verb, names, flags)
 }
+
+// Substitute returns the program of sed that puts one text in the place of another,
+// letter by letter. It is a value for Command like any other.
+func Substitute(old, with string) string {
+	return "s/" + pattern.Replace(old) + "/" + replacement.Replace(with) + "/"
+}
+
+var (
+	pattern     = strings.NewReplacer(`\`, `\\`, "/", `\/`, ".", `\.`, "*", `\*`, "[", `\[`, "]", `\]`, "^", `\^`, "$", `\$`, "\n", `\n`)
+	replacement = strings.NewReplacer(`\`, `\\`, "/", `\/`, "&", `\&`, "\n", `\n`)
+)

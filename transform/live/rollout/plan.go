@@ -5,10 +5,12 @@ package rollout
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,6 +18,8 @@ import (
 
 	"github.com/rancher/wrangler/v3/pkg/name"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
 // PlanType is the type of the Secrets that hold the plans of machines, and
@@ -114,4 +118,54 @@ func unhealthy(text []byte) []string {
 	}
 	maps.DeleteFunc(probes, func(_ string, p probe) bool { return p.Healthy })
 	return slices.Sorted(maps.Keys(probes))
+}
+
+// How much of an output is read, and how much of its end is kept.
+const (
+	mostOutput = 1 << 20 // bytes
+	keptLines  = 10
+	keptRunes  = 2000
+)
+
+// outputIn returns the end of what the instructions of a plan printed: the agent
+// keeps a gzipped JSON object of base64 by the names of the instructions, of those
+// alone whose output it was set to save. It is redacted before it is cut: half a
+// secret does not look like one.
+func outputIn(data []byte) string {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return ""
+	}
+	text, err := io.ReadAll(io.LimitReader(z, mostOutput))
+	var printed map[string][]byte
+	if err != nil || json.Unmarshal(text, &printed) != nil {
+		return ""
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(printed)) {
+		for line := range strings.Lines(redact.Text(string(printed[name]))) {
+			if line = strings.TrimSpace(line); line != "" {
+				lines = append(lines, name+": "+line)
+			}
+		}
+	}
+	end := []rune(strings.Join(lines[max(0, len(lines)-keptLines):], "\n"))
+	return string(end[max(0, len(end)-keptRunes):])
+}
+
+// printed adds an output to a sentence.
+func printed(output string) string {
+	if output == "" {
+		return ""
+	}
+	return "; it printed:\n    " + strings.ReplaceAll(output, "\n", "\n    ")
+}
+
+// Failure reports that tries of a machine's plan failed, and what the last one printed;
+// "" where none did.
+func (p MachineProgress) Failure() string {
+	if p.Failures == 0 {
+		return ""
+	}
+	return "machine " + p.Name + ": " + counted(p.Failures) + " of its plan failed; " + journal + printed(p.Output)
 }
