@@ -119,15 +119,14 @@ func (r *run) order(ctx context.Context, t transition.Transition) (string, error
 
 // act does what a stage does, in its order.
 func (r *run) act(ctx context.Context, t transition.Transition) error {
-	if err := r.actions(ctx, t, t.Before); err != nil {
-		return err
+	err := r.actions(ctx, t, t.Before)
+	if err == nil && t.Edits() {
+		err = r.edit(ctx, t)
 	}
-	if t.Edits() {
-		if err := r.edit(ctx, t); err != nil {
-			return err
-		}
+	if err == nil {
+		err = r.actions(ctx, t, t.After)
 	}
-	return r.actions(ctx, t, t.After)
+	return err
 }
 
 // edit writes the stage's document and waits until every machine has it.

@@ -86,14 +86,11 @@ func (r *run) settle(ctx context.Context) error {
 	failed := failures{}
 	return r.await(ctx, func(ctx context.Context) (condition, error) {
 		p, err := r.rollout(ctx, wanted)
-		if err != nil {
-			return condition{}, err
-		}
 		failed.note(p.Machines, r.note)
-		if p.Failed != "" {
-			return condition{}, errors.New(p.Failed)
+		if err == nil && p.Failed != "" {
+			err = errors.New(p.Failed)
 		}
-		return condition{done: p.Done, waiting: p.Waiting, machines: p.Machines}, nil
+		return condition{done: p.Done, waiting: p.Waiting, machines: p.Machines}, err
 	})
 }
 
