@@ -7,12 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -59,20 +59,18 @@ func (w *work) selected(ctx context.Context, runs Runs) *problem {
 	if err != nil {
 		return &problem{notReady, err}
 	}
-	of, labelled := map[string]rancher.Object{}, map[string]labels.Set{}
-	var names []string
+	of := map[string]rancher.Object{}
 	for _, o := range objects {
-		name := o.FullName()
-		of[name], names, labelled[name] = o, append(names, name), o.Labels
+		of[o.FullName()] = o
 	}
-	rules, err := rulesOf(spec, labelled)
+	rules, err := rulesOf(spec, of)
 	if err != nil {
 		return &problem{invalidSpec, err}
 	}
-	if len(names) == 0 {
+	if len(of) == 0 {
 		return &problem{noClusters, errors.New("no cluster has the labels of spec.selector")}
 	}
-	list := transition.Assign(rules, names)
+	list := transition.Assign(rules, slices.Collect(maps.Keys(of)))
 	if err := tooLarge(w.current(), list); err != nil {
 		return &problem{tooMany, err}
 	}

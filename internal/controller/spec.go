@@ -18,6 +18,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
@@ -75,8 +76,8 @@ func limitsOf(spec v1alpha1.LeaderMigrationSpec) transition.Limits {
 	return transition.Limits{Unavailable: spec.MaxUnavailable, Failures: spec.MaxFailures}
 }
 
-// rulesOf are the waves of a LeaderMigration. labelled has the labels of the clusters.
-func rulesOf(spec v1alpha1.LeaderMigrationSpec, labelled map[string]labels.Set) ([]transition.Rule, error) {
+// rulesOf are the waves of a LeaderMigration over these clusters.
+func rulesOf(spec v1alpha1.LeaderMigrationSpec, of map[string]rancher.Object) ([]transition.Rule, error) {
 	var list []transition.Rule
 	for _, w := range spec.Waves {
 		r := transition.Rule{Name: w.Name, Size: w.Size, Percent: w.Percent}
@@ -88,7 +89,7 @@ func rulesOf(spec v1alpha1.LeaderMigrationSpec, labelled map[string]labels.Set) 
 			if err != nil {
 				return nil, fmt.Errorf("spec.waves: the selector of %s: %w", w.Name, err)
 			}
-			r.Matches = func(cluster string) bool { return s.Matches(labelled[cluster]) }
+			r.Matches = func(cluster string) bool { return s.Matches(labels.Set(of[cluster].Labels)) }
 		}
 		list = append(list, r)
 	}
