@@ -33,7 +33,7 @@ func (m *migration) check(after *migration, p promise) error {
 	if !reflect.DeepEqual(m.others(p), after.others(p)) {
 		return fmt.Errorf("more than the arguments and the configuration of %s would change", m.Component)
 	}
-	return m.newFields(after)
+	return shapes[m.Kind].newFields(m.Root, after.Root, "a "+m.Kind+" of "+m.Root.StringAt("apiVersion"))
 }
 
 // otherArguments returns the arguments as they are written, but for the promised.
@@ -106,11 +106,6 @@ func (m *Manifest) isConfiguration(n yamledit.Node) bool {
 func (m *Manifest) isRelease(n yamledit.Node) bool {
 	at, _ := m.versionAt()
 	return at.Exists() && n.Same(at)
-}
-
-// newFields decodes the result strictly into the type of the API.
-func (m *Manifest) newFields(a *migration) error {
-	return shapes[m.Kind].newFields(m.Root, a.Root, "a "+m.Kind+" of "+m.Root.StringAt("apiVersion"))
 }
 
 // shape is how the type of a kind is decoded.

@@ -166,13 +166,11 @@ func (m *migration) switched(path string, before, now any) bool {
 		return now == nil
 	case path == "cloudProvider."+customKey:
 		return before == nil && now != nil
-	case strings.HasPrefix(path, argsPath) || strings.HasPrefix(path, arrayPath):
-		name := strings.TrimPrefix(strings.TrimPrefix(path, argsPath), arrayPath)
-		return now == nil && slices.Contains(m.leaving(), name) || isComponentPath(path) && isSwitched(before, now)
 	case path == "kubernetesVersion":
 		return m.move().Planned() && now == m.move().To
 	}
-	return isComponentPath(path) && isSwitched(before, now)
+	flag := strings.TrimPrefix(strings.TrimPrefix(path, argsPath), arrayPath)
+	return now == nil && slices.Contains(m.leaving(), flag) || isComponentPath(path) && isSwitched(before, now)
 }
 
 // componentPaths are where services carry a provider of their own, in what RKE

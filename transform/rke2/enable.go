@@ -113,13 +113,8 @@ func controlPlaneEntry(list []args.Arg) yamledit.Map {
 
 // onControlPlanes is the selector of an entry for control planes.
 func onControlPlanes() yamledit.Pair {
-	return yamledit.Pair{Key: selectorField, Value: yamledit.Map{
-		{Key: "matchExpressions", Value: []any{yamledit.Map{
-			{Key: "key", Value: effective.LabelControlPlane},
-			{Key: "operator", Value: "In"},
-			{Key: "values", Value: []string{"true"}},
-		}}},
-	}}
+	expression := yamledit.Map{{Key: "key", Value: effective.LabelControlPlane}, {Key: "operator", Value: "In"}, {Key: "values", Value: []string{"true"}}}
+	return yamledit.Pair{Key: selectorField, Value: yamledit.Map{{Key: expressionsField, Value: []any{expression}}}}
 }
 
 // checkEnable requires that control planes have all the arguments they had plus

@@ -98,18 +98,9 @@ func (m *migration) lacksConfig(c effective.Class) bool {
 
 // fileEntry is the entry of machineSelectorFiles for control planes.
 func (m *migration) fileEntry() yamledit.Map {
-	return yamledit.Map{
-		{Key: "fileSources", Value: []any{yamledit.Map{
-			{Key: "configMap", Value: yamledit.Map{
-				{Key: "items", Value: []any{yamledit.Map{
-					{Key: "key", Value: leadermigration.ConfigFile},
-					{Key: "path", Value: managerConfig},
-				}}},
-				{Key: "name", Value: m.Name + configSuffix},
-			}},
-		}}},
-		onControlPlanes(),
-	}
+	item := yamledit.Map{{Key: "key", Value: leadermigration.ConfigFile}, {Key: "path", Value: managerConfig}}
+	from := yamledit.Map{{Key: "items", Value: []any{item}}, {Key: "name", Value: m.Name + configSuffix}}
+	return yamledit.Map{{Key: "fileSources", Value: []any{yamledit.Map{{Key: "configMap", Value: from}}}}, onControlPlanes()}
 }
 
 // bringsConfig reports whether an entry writes the configuration to its usual place.

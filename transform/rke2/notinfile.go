@@ -6,7 +6,9 @@ package rke2
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -55,11 +57,8 @@ func (m *migration) ccmNotInFile(found *transform.Findings) {
 		return
 	}
 	at := m.RKEConfig()
-	for _, c := range m.Classes {
-		if c.ControlPlane() {
-			at = m.Effective(c).ProviderOrigin(managerArgs)
-			break
-		}
+	if c, has := lists.Find(m.Classes, effective.Class.ControlPlane); has {
+		at = m.Effective(c).ProviderOrigin(managerArgs)
 	}
 	rules.NotInFile(at, "or, on AWS, add the chart with "+addsChart(), found)
 }

@@ -21,11 +21,7 @@ import (
 // Labels that make no difference to any selector make no class.
 func (m *Machines) Registered(sets []map[string]string) (classes []Class) {
 	selects := m.selection()
-	for _, roles := range []string{
-		"controlplane", "controlplane+worker",
-		"etcd", "etcd+controlplane", "etcd+controlplane+worker", "etcd+worker",
-		"worker",
-	} {
+	for _, roles := range []string{"controlplane", "controlplane+worker", "etcd", "etcd+controlplane", "etcd+controlplane+worker", "etcd+worker", "worker"} {
 		known := map[string]bool{}
 		for _, set := range sets {
 			class := registered(roles, set)
