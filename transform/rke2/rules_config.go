@@ -102,11 +102,8 @@ func (m *migration) cloudFindings() []transform.Finding {
 		if c.root.Exists() {
 			found = append(found, leadermigration.Lint(c.root, m.configReader(c))...)
 		}
-		for _, d := range m.deliveries() {
-			if d.object == nil || !c.root.Exists() {
-				continue
-			}
-			if root, _ := d.config(); root.Exists() {
+		for _, d := range m.givenDeliveries() {
+			if root, _ := d.config(); root.Exists() && c.root.Exists() {
 				found = slices.Concat(found, leadermigration.OtherLease(c.root, root), leadermigration.NotListed(c.root, root))
 			}
 		}

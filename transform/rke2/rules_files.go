@@ -45,6 +45,11 @@ func (m *migration) deliveries() []delivery {
 	return all
 }
 
+// givenDeliveries are those whose object was given.
+func (m *migration) givenDeliveries() []delivery {
+	return lists.Where(m.deliveries(), func(d delivery) bool { return d.object != nil })
+}
+
 // given returns the document of an object, or nil.
 func (m *migration) given(o effective.Object) *yamledit.Document {
 	given, _ := lists.Find(m.objects, func(d *yamledit.Document) bool { return isObject(d, o, m.Doc) })
@@ -65,10 +70,7 @@ func (m *migration) objectNotGiven(found *transform.Findings) {
 
 // emptyFiles finds configurations whose object has none.
 func (m *migration) emptyFiles(found *transform.Findings) {
-	for _, d := range m.deliveries() {
-		if d.object == nil {
-			continue
-		}
+	for _, d := range m.givenDeliveries() {
 		const advice = "write the configuration that rke-lm leader-migration-config --component kube-controller-manager prints"
 		_, at := valueOf(d.object, d.key)
 		switch root, unquoted := d.config(); {
@@ -113,10 +115,7 @@ func (d delivery) placed(found []transform.Finding) []transform.Finding {
 // given.
 func (m *migration) managerFindings() []transform.Finding {
 	var all []transform.Finding
-	for _, d := range m.deliveries() {
-		if d.object == nil {
-			continue
-		}
+	for _, d := range m.givenDeliveries() {
 		root, found := d.config()
 		if root.Exists() {
 			found = append(found, d.placed(slices.Concat(leadermigration.Lint(root, m.managerReader(root)), m.notListed(root)))...)
