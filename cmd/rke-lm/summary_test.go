@@ -235,4 +235,6 @@ func TestTheSummaryNamesTheEndStateThatIsTakenUnasked(t *testing.T) {
 	const line = "\nend state (clusters: 1): aws-override (external renames nodes); --end-state changes it\n"
 	shows(t, transform.ExitDone, "plan --summary a.yaml", line)
 	shows(t, transform.ExitDone, "plan --summary --end-state aws-override a.yaml", "!end state (")
+	putFile(t, "custom.yaml", strings.Replace(wharf, "v1.26.15+rke2r1", "v1.28.9+rke2r1", 1))
+	shows(t, transform.ExitDone, "plan --summary custom.yaml", "\nend state (clusters: 1): aws-override (the host names are not known); --end-state changes it\n")
 }

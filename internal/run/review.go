@@ -151,7 +151,11 @@ func (r *reviewing) compare(ctx context.Context) error {
 		if n := len(has.saved); n > 0 {
 			v.Skipped["of saved plans"] = n
 		}
-		result.Found(listedFiles(has.saved, before, slices.Concat(after, rest))...)
+		listed := listedFiles(has.saved, before, slices.Concat(after, rest))
+		result.Found(listed...)
+		pairs = slices.DeleteFunc(pairs, func(p review.Pair) bool { // a cluster is still there that only a plan.json hides
+			return p.After == nil && slices.ContainsFunc(listed, func(f transform.Finding) bool { return f.File == p.Before.Docs[0].File() })
+		})
 	}
 	return r.pairs(ctx, pairs, review.NewPlaces(before, after, rest), v)
 }

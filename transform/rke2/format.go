@@ -114,6 +114,7 @@ func migrationOf(c *Cluster, docs []*yamledit.Document, target transform.Target)
 	m.target = target.In(m.situation())
 	if target.Situation == "" {
 		m.target.Named, m.target.Taken = m.named(), m.endState()
+		m.target.TakenWhy = m.takenWhy()
 	}
 	return m
 }

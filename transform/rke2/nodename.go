@@ -142,6 +142,14 @@ func (m *migration) taken(found *transform.Findings, named func(effective.Class)
 	found.At(at[0], message, fix).Severity = transform.Note
 }
 
+// takenWhy is why no external provider is taken unasked.
+func (m *migration) takenWhy() string {
+	if m.renames() {
+		return "external renames nodes"
+	}
+	return "the host names are not known"
+}
+
 // renaming is what an external provider does to Nodes that are known to get other names.
 func (m *migration) renaming() string {
 	nodes, changes := "", rules.Some(m.target.HostNames.Changes())
@@ -161,7 +169,7 @@ func (m *migration) renaming() string {
 	if list := m.hosts(unclear); len(list) > 0 {
 		why += "; unless the user data of the pool " + list[0].Name + " sets another host name, which is not known"
 	}
-	return "external renames " + nodes + changes + ": " + why
+	return "external renames " + nodes + changes + ": " + why + m.unlessPassed()
 }
 
 const registersAgain = "; a renamed node registers as a new Node, whose name a cloud-controller-manager up to 1.29 cannot resolve"
@@ -172,7 +180,20 @@ func (m *migration) mayRename() string {
 	if list := m.target.HostNames.Unknown(); len(list) > 0 {
 		unknown = " of " + rules.Some(list)
 	}
-	return "the host names" + unknown + " are not known: " + m.namedBy() + ", and with external the kubelet uses the host name"
+	return "the host names" + unknown + " are not known: " + m.namedBy() + ", and with external the kubelet uses the host name" + m.unlessPassed()
+}
+
+// unlessPassed offers the key that keeps the names with an external provider where only newer metadata of Rancher
+// passes it, and to all machines.
+func (m *migration) unlessPassed() string {
+	lost := func(c effective.Class) bool {
+		serversOnly, passes := m.Release.Later(nodeNameKey)
+		return !passes || serversOnly && !c.Server()
+	}
+	if !m.onlyNamesNodes() || slices.ContainsFunc(m.Classes, lost) {
+		return ""
+	}
+	return "; with " + nodeNameKey + ": true it keeps them, where " + rancherFile + " on the machines holds that key, which newer metadata of Rancher passes to RKE2 " + m.Version
 }
 
 func (m *migration) namedBy() string {

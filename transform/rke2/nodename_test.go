@@ -95,6 +95,28 @@ func TestTheEndStateFollowsFromWhatIsKnownOfNames(t *testing.T) {
 
 // On Windows only the in-tree kubelet took the names from the metadata, up to the releases
 // in which no kubelet has it.
+// Rancher loads its metadata from the network, so a release alone does not show whether the key arrives.
+func TestTheKeyThatKeepsNamesIsOfferedWhereAMachineMayGetIt(t *testing.T) {
+	const offer = "; with node-name-from-cloud-provider-metadata: true it keeps them, where /etc/rancher/rke2/config.yaml.d/50-rancher.yaml on the machines holds that key"
+	const servers = "machinePools:\n- {name: cp, controlPlaneRole: true, etcdRole: true}\n"
+	for _, c := range []struct {
+		name, version, config string
+		want                  bool
+	}{
+		{"servers", "v1.33.9+rke2r1", servers + onAWS, true},
+		{"custom machines, which may be workers", "v1.33.9+rke2r1", onAWS, false},
+		{"workers", "v1.33.9+rke2r1", split + onAWS, false},
+		{"a release before", "v1.33.4+rke2r1", servers + onAWS, false},
+		{"in-tree", release, servers + onAWS, false},
+	} {
+		for _, end := range []string{"", transform.EndStateExternal} {
+			_, _, found := switched(t, c.version, c.config, transform.Target{EndState: end})
+			offered := slices.ContainsFunc(found, func(f transform.Finding) bool { return strings.Contains(f.Message, offer) })
+			assert.True(t, offered == c.want, c.name, end, found)
+		}
+	}
+}
+
 func TestWindowsMachinesAreRenamedByEveryEndState(t *testing.T) {
 	for version, renamed := range map[string]bool{"v1.22.17": true, "v1.26.15": true, "v1.29.10": true, "v1.29.11": false, "v1.30.6": true, "v1.30.7": false, "v1.31.2": true, "v1.31.3": false} {
 		for _, end := range []string{"", transform.EndStateExternal, transform.EndStateOverride} {

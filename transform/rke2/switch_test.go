@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -294,4 +295,15 @@ func TestTheSwitchNamesAFlagThatItRemoves(t *testing.T) {
 		m := migrated(t, parse(t, document("v1.33.3+rke2r1", split+globalOff+"  kube-apiserver-arg: "+list+"\n")))
 		assert.Equal(t, strings.Contains(stageOf(t, m, stages.SwitchToExternal).Why, "The edit removes cloud-config from kube-apiserver-arg"), want, list)
 	}
+}
+
+// Rancher's page leaves the stub on; no manager hands over any more.
+func TestWhatIsLeftOfAMadeSwitchHasNoGap(t *testing.T) {
+	page := split + onAWS + own + api + toOwn
+	s := step(t, planned(t, release, page, transform.Target{}), stages.SwitchToExternal)
+	assert.True(t, s.State == plan.Todo && s.Stage.Gap == "" && strings.HasPrefix(s.Stage.Why, "The provider is external already; "), s.State, s.Stage.Gap, s.Stage.Why)
+	flagged := strings.Replace(page, "manager-arg: [", "manager-arg: [enable-leader-migration=true, ", 1)
+	assert.True(t, flagged != page, page)
+	s = step(t, planned(t, release, flagged, transform.Target{}), stages.SwitchToExternal)
+	assert.Equal(t, s.Stage.Gap, "16 to 20 seconds", "kube-controller-manager holds the lease, and runs nothing")
 }

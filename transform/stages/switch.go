@@ -63,7 +63,7 @@ const (
 		"A control plane that was not upgraded yet runs the in-tree cloud controllers until its turn comes. So the cloud-controller-manager is installed after this stage has reached every control plane; in between no manager runs the cloud controllers. " +
 		"To return to 1.26, restore a snapshot of etcd from before the upgrade, together with its Kubernetes version. "
 
-	switchedWhy = "The provider is external: the switch is done but for what the edit brings to the same state. "
+	switchedWhy = "The provider is external already; the edit adds what the switch still lacks. "
 
 	leaseStays = "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it"
 )
