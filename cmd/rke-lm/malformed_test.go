@@ -73,6 +73,7 @@ func marshalled(t *testing.T, v any) string {
 // bug of rke-lm.
 func TestMalformedDocumentsAreRefusedWithTheirPlace(t *testing.T) {
 	sweep(t)
+	o := searchFor(t, "")
 	for _, name := range samples {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,7 +82,7 @@ func TestMalformedDocumentsAreRefusedWithTheirPlace(t *testing.T) {
 			try := func(what string) {
 				count++
 				text := marshalled(t, outer)
-				err := transform.Guard(what, func() error { return tryMalformed("", text) })
+				err := transform.Guard(what, func() error { return tryMalformed(o, text) })
 				assert.Truef(t, err == nil, "%s: %v\n%s", what, err, text)
 			}
 			eachWrong(outer, "", try)
@@ -108,19 +109,24 @@ func TestAForcedFormatRefusesOtherDocuments(t *testing.T) {
 		texts = append(texts, golden.Input(t, name).Text())
 	}
 	for _, format := range formatNames() {
+		o := searchFor(t, format)
 		for _, text := range texts {
-			err := transform.Guard(format, func() error { return tryMalformed(format, text) })
+			err := transform.Guard(format, func() error { return tryMalformed(o, text) })
 			assert.Truef(t, err == nil, "%v\n%s", err, text)
 		}
 	}
 }
 
+// searchFor is a search for clusters of a format, or of each with "".
+func searchFor(t *testing.T, format string) *run.Search {
+	t.Helper()
+	o := &run.Search{Formats: formats(), Format: format}
+	assert.NilError(t, o.Check())
+	return o
+}
+
 // tryMalformed lints, explains and plans a document, and returns what must not be.
-func tryMalformed(format, text string) error {
-	o := run.Search{Formats: formats(), Format: format}
-	if err := o.Check(); err != nil {
-		return err
-	}
+func tryMalformed(o *run.Search, text string) error {
 	_, f, err := o.Finder.Open(yamledit.Chunk{File: "m.yaml", Bytes: []byte(text)})
 	if err != nil || f.Docs == nil {
 		return unfit(err)
