@@ -153,7 +153,8 @@ func TestVerifyAndMigrateGiveOneAnswerPast126(t *testing.T) {
 // agree requires that verify --stage stops after each stage of a plan where migrate waits, and for the same reason.
 func agree(t *testing.T, d transform.Format, p *plan.Plan, dumps []*observed.Observation) {
 	t.Helper()
-	for _, stage := range stagesOf(p) {
+	for _, step := range p.Steps {
+		stage := step.Stage.Name
 		held, l := 0, assert.Value(transition.Planner{Format: d, Target: p.Target}.Forward(p, stage, &observed.Observation{}))(t)
 		asked := check.Choice{Check: stages.After(stage, transform.Target{})} // as the flag --stage has it
 		if !p.Target.Situation.HasInTreeProvider() {
@@ -170,10 +171,6 @@ func agree(t *testing.T, d transform.Format, p *plan.Plan, dumps []*observed.Obs
 		}
 		assert.Truef(t, held != 0 && held != len(dumps), "%s: %s holds for %d of %d clusters", d.Name, stage, held, len(dumps))
 	}
-}
-
-func stagesOf(p *plan.Plan) []string {
-	return lists.Map(p.Steps, func(s plan.Step) string { return s.Stage.Name })
 }
 
 // migrationStages are the stages of a cluster with an in-tree provider.

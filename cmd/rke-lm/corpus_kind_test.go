@@ -113,7 +113,7 @@ func (r *corpusRun) plan(doc *yamledit.Document, name string, c choice) {
 	r.tried++
 	if err != nil {
 		r.refused.add(err, name+", "+c.name)
-		if isOwnMistake(err) {
+		if text := err.Error(); strings.Contains(text, "the result would not be what was promised") || strings.Contains(text, "cannot be planned: ") { // its proof or its stage's check noticed
 			r.mistakes++
 		}
 		return
@@ -143,12 +143,6 @@ func (k corpusKind) planned(doc *yamledit.Document, c choice) (*plan.Plan, error
 		}
 	}
 	return plan.Build(k.format, transform.Only(doc), c.target)
-}
-
-// isOwnMistake reports whether a cluster is refused because an edit went wrong
-// and its proof or its stage's check noticed.
-func isOwnMistake(err error) bool {
-	return strings.Contains(err.Error(), "the result would not be what was promised") || strings.Contains(err.Error(), "cannot be planned: ")
 }
 
 // report reports what the run did, and fails for refusals of its own results.

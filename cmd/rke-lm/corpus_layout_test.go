@@ -47,19 +47,15 @@ var layouts = []layout{
 // else.
 func (l layout) of(doc *yamledit.Document) (*yamledit.Document, bool) {
 	text, err := l.write(doc)
-	if err != nil || !meansTheSame(doc.Bytes(), text) {
+	before, err1 := valueOf(doc.Bytes())
+	after, err2 := valueOf(text)
+	if errors.Join(err, err1, err2) != nil || !reflect.DeepEqual(before, after) {
 		return nil, false
 	}
 	chunk := doc.Chunk()
 	chunk.Bytes = text
 	v, err := transform.Parse(chunk)
 	return v, err == nil
-}
-
-func meansTheSame(a, b []byte) bool {
-	before, err := valueOf(a)
-	after, failed := valueOf(b)
-	return errors.Join(err, failed) == nil && reflect.DeepEqual(before, after)
 }
 
 // valueOf reads YAML as Kubernetes clients do.
@@ -121,20 +117,14 @@ func inBraces(keys ...string) func(*yamledit.Document) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			from, to := lineRange(n)
+			above := n.Document().Chunk().Line
+			from, to := n.Line()-above-1, lastLine(n)-above // the 0-based line at which it starts, and the one after its last descendant
 			before, _, _ := bytes.Cut(lines[from], []byte(":"))
 			lines[from] = fmt.Appendf(nil, "%s: %s\n", before, flow)
 			clear(lines[from+1 : to])
 		}
 		return bytes.Join(lines, nil), nil
 	}
-}
-
-// lineRange returns the 0-based line at which a node starts, and the one after
-// its last descendant.
-func lineRange(n yamledit.Node) (from, to int) {
-	before := n.Document().Chunk().Line
-	return n.Line() - before - 1, lastLine(n) - before
 }
 
 func lastLine(n yamledit.Node) int {

@@ -33,8 +33,8 @@ func TestCorpusObjectsThroughRanchersTypes(t *testing.T) {
 	var mu sync.Mutex
 	t.Run("each", func(t *testing.T) {
 		for i, file := range goldenFiles(t) {
-			if almost(file) {
-				continue
+			if strings.HasPrefix(file.Name, "rule-") && strings.HasSuffix(file.Name, "-not") {
+				continue // it almost breaks a rule, and is like all others
 			}
 			t.Run(file.Name, func(t *testing.T) {
 				t.Parallel()

@@ -19,11 +19,6 @@ import (
 // isLive reports whether a golden case is the dump of a live cluster.
 func isLive(c golden.Case) bool { return strings.HasPrefix(c.Name, "live-") }
 
-// almost reports whether a golden case is a cluster that almost breaks a rule, which is like all others.
-func almost(c golden.Case) bool {
-	return strings.HasPrefix(c.Name, "rule-") && strings.HasSuffix(c.Name, "-not")
-}
-
 // verified returns what verify says about a dump.
 func verified(t *testing.T, name string) report.Verification {
 	t.Helper()
