@@ -4,6 +4,8 @@
 package aws
 
 import (
+	_ "embed"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 )
@@ -19,17 +21,9 @@ const (
 
 // providerConfig is of v1, as the program speaks it from v1.27.1 on
 // (cloud-provider-aws #597).
-const providerConfig = `apiVersion: kubelet.config.k8s.io/v1
-kind: CredentialProviderConfig
-providers:
-  - name: ` + provider + `
-    apiVersion: credentialprovider.kubelet.k8s.io/v1
-    defaultCacheDuration: 12h
-    matchImages:
-      - "*.dkr.ecr.*.amazonaws.com"
-      - "*.dkr.ecr.*.amazonaws.com.cn"
-      - "*.dkr.ecr-fips.*.amazonaws.com"
-`
+//
+//go:embed ecr-credential-provider.yaml
+var providerConfig string
 
 // Place is where a format's kubelet looks for credential providers.
 type Place struct {

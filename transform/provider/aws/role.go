@@ -33,8 +33,8 @@ func ManagerNeeds(config string) transform.Preparation {
 			Command: action.Command(`aws iam put-role-policy --role-name "${NODE_ROLE:?set it to the IAM role of the other nodes}" --policy-name kubernetes-node --policy-document file://%s`, NodePolicyFile),
 		}, Tagged(id), Tag(id)},
 		Files: []transform.File{
-			{Name: ManagerPolicyFile, Content: managerPolicy()},
-			{Name: NodePolicyFile, Content: nodePolicy()},
+			{Name: ManagerPolicyFile, Content: managerPolicy},
+			{Name: NodePolicyFile, Content: nodePolicy},
 		},
 	}
 }
