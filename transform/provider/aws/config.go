@@ -30,21 +30,29 @@ func IgnoredOverrides(config string) []Service {
 	})
 }
 
-// overridden returns the services of the sections ServiceOverride. Names of sections and keys
-// have no case, and a value may have quotes (gcfg).
-func overridden(config string) []string {
-	var names []string
-	inside := false
-	for line := range strings.Lines(config) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			inside = strings.HasPrefix(strings.ToLower(line), "[serviceoverride ")
-			continue
-		}
-		key, value, set := strings.Cut(line, "=")
-		if inside && set && strings.EqualFold(strings.TrimSpace(key), "Service") {
-			names = append(names, strings.Trim(strings.TrimSpace(value), `"`))
+// overridden returns the services of the sections ServiceOverride.
+func overridden(config string) (names []string) {
+	for _, s := range settings(config) {
+		if strings.HasPrefix(s.section, "serviceoverride ") && s.name == "service" {
+			names = append(names, strings.Trim(s.value, `"`))
 		}
 	}
 	return names
+}
+
+// setting is a line of a provider's configuration. Names of sections and keys have no case, and a value may
+// have quotes (gcfg).
+type setting struct{ section, name, value string }
+
+func settings(config string) (all []setting) {
+	section := ""
+	for line := range strings.Lines(config) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			section = strings.ToLower(strings.Trim(line, "[] \t"))
+		} else if name, value, set := strings.Cut(line, "="); set {
+			all = append(all, setting{section, strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)})
+		}
+	}
+	return all
 }

@@ -21,20 +21,10 @@ var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/@-]*$`)
 // clusterID returns the ID that a provider's configuration gives the cluster, or ""
 // where it gives none, and the manager looks for the tag of its own instance.
 func clusterID(config string) string {
-	section, id := "", ""
-	for line := range strings.Lines(config) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			section = strings.ToLower(strings.Trim(line, "[] \t"))
-			continue
-		}
-		name, value, found := strings.Cut(line, "=")
-		if !found || section != "global" {
-			continue
-		}
-		switch strings.ToLower(strings.TrimSpace(name)) {
-		case "kubernetesclusterid", "kubernetesclustertag":
-			id = plain(value)
+	id := ""
+	for _, s := range settings(config) {
+		if s.section == "global" && (s.name == "kubernetesclusterid" || s.name == "kubernetesclustertag") {
+			id = plain(s.value)
 		}
 	}
 	if !idForm.MatchString(id) {
@@ -45,7 +35,6 @@ func clusterID(config string) string {
 
 // plain is a value without its quotes and the comment after it.
 func plain(value string) string {
-	value = strings.TrimSpace(value)
 	if quoted, rest, found := strings.Cut(strings.TrimPrefix(value, `"`), `"`); found && strings.HasPrefix(value, `"`) && !strings.Contains(rest, `"`) {
 		return quoted
 	}
