@@ -4,14 +4,9 @@
 package main
 
 import (
-	"crypto/sha1"
-	"encoding/binary"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,76 +55,10 @@ func readGateCase(t *testing.T, file string) gateCase {
 	return c
 }
 
-// plain reports whether git makes of the case what its files are, and nothing else happens in its repository.
-func (c gateCase) plain() bool {
-	return c.script == "" && c.baseScript == "" && len(c.tip) == 0 && !slices.ContainsFunc(slices.Concat(slices.Collect(maps.Keys(c.base)), slices.Collect(maps.Keys(c.change))), func(name string) bool {
-		return strings.HasPrefix(path.Base(name), ".git") || strings.ContainsAny(name, "\"\\\n")
-	})
-}
-
-// changed are the files after the change.
-func (c gateCase) changed() map[string]string {
-	files := maps.Clone(c.base)
-	maps.Copy(files, c.change)
-	for name := range strings.FieldsSeq(c.deleted) {
-		delete(files, name)
-	}
-	return files
-}
-
-// imported makes a repository that has the commits of all plain cases, as base-NAME and change-NAME, and returns its
-// folder: a process of git for all of them, instead of four for each.
-func imported(t *testing.T, cases map[string]gateCase) string {
+// review runs review on the change, in a repository of its own.
+func (c gateCase) review(t *testing.T) ran {
 	t.Helper()
 	h := newHistory(t)
-	var stream strings.Builder
-	for name, c := range cases {
-		if !c.plain() {
-			continue
-		}
-		for i, files := range []map[string]string{c.base, c.changed()} {
-			fmt.Fprintf(&stream, "commit refs/heads/%s-%s\ncommitter tester <tester@example.com> %d +0000\ndata 0\n", []string{"base", "change"}[i], name, 1767225600+3600*i)
-			if i == 1 {
-				fmt.Fprintf(&stream, "from refs/heads/base-%s\ndeleteall\n", name)
-			}
-			for name, text := range files {
-				fmt.Fprintf(&stream, "M 100644 inline %s\ndata %d\n%s\n", name, len(text), text)
-			}
-		}
-	}
-	git := exec.Command("git", "fast-import", "--quiet")
-	git.Stdin = strings.NewReader(stream.String())
-	out, err := git.CombinedOutput()
-	assert.Mustf(t, err == nil, "%v\n%s", err, out)
-	return filepath.Join(h.folder, ".git")
-}
-
-// index is the index of git with some files, as git read-tree makes it.
-func index(files map[string]string) string {
-	text := binary.BigEndian.AppendUint32([]byte("DIRC\x00\x00\x00\x02"), uint32(len(files)))
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		stat := make([]byte, 40)
-		binary.BigEndian.PutUint32(stat[24:], 0o100644)
-		hash := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(files[name]), files[name]))
-		text = slices.Concat(text, stat, hash[:], binary.BigEndian.AppendUint16(nil, uint16(len(name))), []byte(name), make([]byte, 8-(62+len(name))%8))
-	}
-	sum := sha1.Sum(text)
-	return string(append(text, sum[:]...))
-}
-
-// review runs review on the change, in a repository of its own, which has the objects of all cases.
-func (c gateCase) review(t *testing.T, name, imported string) ran {
-	t.Helper()
-	h := newHistory(t)
-	if c.plain() {
-		h.writeAll(c.changed())
-		h.write(".git/index", index(c.changed()))
-		h.write(".git/HEAD", "ref: refs/heads/change\n")
-		h.write(".git/objects/info/alternates", filepath.Join(imported, "objects")+"\n")
-		h.write(".git/refs/heads/main", textOf(t, filepath.Join(imported, "refs/heads/base-"+name)))
-		h.write(".git/refs/heads/change", textOf(t, filepath.Join(imported, "refs/heads/change-"+name)))
-		return c.reviewHere(t, "")
-	}
 	h.writeAll(c.base)
 	runScript(t, c.baseScript)
 	h.changed(nil, func(h *history) {
@@ -151,12 +80,6 @@ func (c gateCase) review(t *testing.T, name, imported string) ran {
 		runScript(t, c.script)
 		os.Remove(program + ".ran") // the script runs git as well
 	}
-	return c.reviewHere(t, program)
-}
-
-// reviewHere runs review, which must not run the program.
-func (c gateCase) reviewHere(t *testing.T, program string) ran {
-	t.Helper()
 	t.Chdir(filepath.Join(".", strings.TrimSpace(c.folder)))
 	r := runHere(t, "", append([]string{"review", "--base", "main", "-o", "json"}, strings.Fields(c.args)...)...)
 	_, err := os.Stat(program + ".ran")
@@ -211,14 +134,10 @@ func errorsOf(t *testing.T, r ran) []string {
 func TestGate(t *testing.T) {
 	sweep(t)
 	files := assert.Value(filepath.Glob("testdata/gate/*.txtar"))(t)
-	cases := map[string]gateCase{}
 	for _, file := range files {
-		cases[strings.TrimSuffix(filepath.Base(file), ".txtar")] = readGateCase(t, file)
-	}
-	objects := imported(t, cases)
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			r := c.review(t, name, objects)
+		c := readGateCase(t, file)
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			r := c.review(t)
 			got := errorsOf(t, r)
 			slices.Sort(c.want)
 			assert.Truef(t, slices.Equal(got, c.want), "%s\nerrors of %v, want %v\n%s%s", c.why, got, c.want, r.stdout, r.stderr)

@@ -152,3 +152,11 @@ func TestAnUndoPutsTheConfigurationBackFirst(t *testing.T) {
 		assert.Truef(t, err == nil && len(files) == 1 && strings.Contains(purpose, "the file of "+c.first), "%s has %d files (%v): %s", c.first, len(files), err, purpose)
 	}
 }
+
+func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
+	text := strings.Replace(static(onAWS, "--enable-leader-migration"), "--enable-leader-migration", "--enable-leader-migration # ours", 1)
+	_, err := undone(t, text, stages.EnableLeaderMigration, transform.Target{})
+	assert.ErrorContains(t, err, "it has a comment (line ")
+	steps, err := undone(t, text, stages.EnableLeaderMigration, transform.Target{CanonicalForm: true})
+	assert.True(t, err == nil && !strings.Contains(string(steps[0].After()[0].Bytes()), "enable-leader") && strings.Contains(string(steps[0].After()[0].Bytes()), "# ours\n"), err)
+}
