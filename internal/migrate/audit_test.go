@@ -82,8 +82,8 @@ func TestOnlyARefusalSaysThatNothingWasWritten(t *testing.T) {
 		err  error
 		want string
 	}{
-		{nil, resultDone}, {refused, resultFailed}, {fmt.Errorf("x: %w", &rancher.Stale{}), resultFailed}, {&rancher.Rejected{Err: down}, resultFailed}, {&kube.Denied{}, resultFailed},
-		{down, resultUnknown}, {&rancher.Lost{Err: refused}, resultUnknown}, {&kube.Unreached{Err: context.Canceled}, resultUnknown}, {errors.New("helm"), resultUnknown},
+		{nil, resultDone}, {refused, resultFailed}, {fmt.Errorf("x: %w", &rancher.Stale{}), resultFailed}, {fmt.Errorf("%w: %w", rancher.ErrRejected, down), resultFailed}, {&kube.Denied{}, resultFailed},
+		{down, resultUnknown}, {fmt.Errorf("%w: %w", rancher.ErrLost, refused), resultUnknown}, {&kube.Unreached{Err: context.Canceled}, resultUnknown}, {errors.New("helm"), resultUnknown},
 	} {
 		assert.Equal(t, outcome(c.err), c.want, c.err)
 	}

@@ -116,9 +116,9 @@ func outcome(err error) string {
 	switch {
 	case err == nil:
 		return resultDone
-	case errors.As(err, new(*rancher.Lost)):
+	case errors.Is(err, rancher.ErrLost):
 		return resultUnknown
-	case errors.As(err, new(*rancher.Stale)), errors.As(err, new(*rancher.Rejected)), errors.As(err, new(*kube.Denied)), errors.As(err, &refused) && (refused.Code/100 == 4 || refused.NotTaken()):
+	case errors.As(err, new(*rancher.Stale)), errors.Is(err, rancher.ErrRejected), errors.As(err, new(*kube.Denied)), errors.As(err, &refused) && (refused.Code/100 == 4 || refused.NotTaken()):
 		return resultFailed
 	}
 	return resultUnknown
@@ -162,7 +162,7 @@ func (w *writer) patchOnce(ctx context.Context, act string, c change, report fun
 // became reports what became of a change of the object.
 func became(err error) transition.Edit {
 	switch {
-	case err == nil, errors.As(err, new(*rancher.Altered)):
+	case err == nil, errors.Is(err, rancher.ErrAltered):
 		return transition.Written
 	case outcome(err) == resultFailed:
 		return transition.NotWritten

@@ -33,57 +33,34 @@ func (s *Stale) Error() string {
 // ExitCode is that of a refusal: nothing was written.
 func (s *Stale) ExitCode() transform.ExitCode { return transform.ExitRefused }
 
-// Lost means that it is not known whether a change was written.
-type Lost struct {
-	Title string
-	Err   error
+var (
+	// ErrLost means that it is not known whether a change was written.
+	ErrLost = transform.NewError(transform.ExitFailed, "it is not known whether the change was written")
+	// ErrRejected means that the server does not take a change: it is not valid, or a webhook
+	// denies it. Nothing was written.
+	ErrRejected = transform.NewError(transform.ExitRefused, "the server rejected the change, nothing was written")
+	// ErrAltered means that the server has written something else than the change.
+	ErrAltered = transform.NewError(transform.ExitFailed, "the change was written, and "+altered)
+)
+
+// altered is for unknown fields, which the server drops, and for webhooks.
+const altered = "the server did not store all of it: a webhook, or its schema, changed it"
+
+func lost(o Object, err error) error {
+	return fmt.Errorf("%s: %w (%w); plan again, which shows it, and run the command again", o.Title(), ErrLost, err)
 }
 
-func (l *Lost) Error() string {
-	return fmt.Sprintf("%s: it is not known whether the change was written (%s); plan again, which shows it, and run the command again", l.Title, l.Err)
+func rejection(o Object, err error) error {
+	return fmt.Errorf("%s: %w: %w; correct the object, or ask the administrators of this Rancher", o.Title(), ErrRejected, err)
 }
-
-// ExitCode is that of a change whose answer did not arrive.
-func (l *Lost) ExitCode() transform.ExitCode { return transform.ExitFailed }
-
-func (l *Lost) Unwrap() error { return l.Err }
-
-// Rejected means that the server does not take a change: it is not valid, or a webhook
-// denies it. Nothing was written.
-type Rejected struct {
-	Title string
-	Err   error
-}
-
-func (r *Rejected) Error() string {
-	return fmt.Sprintf("%s: the server rejected the change, nothing was written: %s; correct the object, or ask the administrators of this Rancher", r.Title, r.Err)
-}
-
-// ExitCode is that of a refusal: nothing was written.
-func (r *Rejected) ExitCode() transform.ExitCode { return transform.ExitRefused }
-
-func (r *Rejected) Unwrap() error { return r.Err }
-
-// Altered means that the server has written something else than the change.
-type Altered struct{ Title string }
-
-func (a *Altered) Error() string {
-	return fmt.Sprintf("%s: the change was written, and %s; check the object and the warnings of the server, before anything else is changed", a.Title, errAltered)
-}
-
-// ExitCode is that of a change that did not arrive as it is.
-func (a *Altered) ExitCode() transform.ExitCode { return transform.ExitFailed }
-
-// errAltered is for unknown fields, which the server drops, and for webhooks.
-var errAltered = errors.New("the server did not store all of it: a webhook, or its schema, changed it")
 
 // Patch changes an object, and returns it as the server has it then and what the
 // server has to say about the change. With dryRun the server does all but keep it.
 // alike reports what is the same to Rancher, whose webhook writes what is written in
 // another form.
-// It fails with *Stale where the object changed since it was read, with *Rejected
-// where the server does not take the change, with *Altered where it makes another one
-// of it, and with *Lost where no answer shows what became of it.
+// It fails with *Stale where the object changed since it was read, with ErrRejected
+// where the server does not take the change, with ErrAltered where it makes another one
+// of it, and with ErrLost where no answer shows what became of it.
 func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike jsonpatch.Alike, dryRun bool) (Object, []string, error) {
 	if len(p) == 0 {
 		return o, nil, nil
@@ -94,34 +71,31 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 	}
 	what := "patch " + resource(o.Kind)
 	a, err := PastGate(ctx, s, o.path(), func() (kube.Answer, error) {
-		return s.local.Object(ctx, kube.Request{
-			What: what, Method: http.MethodPatch, Path: o.path(), Query: q,
-			Body: p.Bytes(), ContentType: jsonpatch.ContentType,
-		}, "Cluster")
+		r := kube.Request{What: what, Method: http.MethodPatch, Path: o.path(), Query: q, Body: p.Bytes(), ContentType: jsonpatch.ContentType}
+		return s.local.Object(ctx, r, "Cluster")
 	})
 	if err != nil {
 		now, meaning := s.afterFailure(ctx, o, p, alike, err)
-		return now, kube.Warnings(err), settled(meaning, dryRun)
+		if dryRun && errors.Is(meaning, ErrLost) { // nothing is kept of it in any case
+			meaning = err
+		}
+		return now, kube.Warnings(err), meaning
 	}
 	now, _, err := read(o.Kind, a.Body)
 	if err != nil {
-		return o, a.Warnings, settled(&Lost{o.Title(), &kube.Unreached{What: what, Err: err}}, dryRun)
+		err = &kube.Unreached{What: what, Err: err}
+		if !dryRun {
+			err = lost(o, err)
+		}
+		return o, a.Warnings, err
 	}
 	switch {
 	case p.Applied(now.Raw, alike):
 		return now, a.Warnings, nil
 	case dryRun:
-		return now, a.Warnings, &Rejected{o.Title(), errAltered}
+		return now, a.Warnings, rejection(o, errors.New(altered))
 	}
-	return now, a.Warnings, &Altered{o.Title()}
-}
-
-// settled is what a lost answer means: of a dry run nothing is kept in any case.
-func settled(err error, dryRun bool) error {
-	if l, is := errors.AsType[*Lost](err); is && dryRun {
-		return l.Err
-	}
-	return err
+	return now, a.Warnings, fmt.Errorf("%s: %w; check the object and the warnings of the server, before anything else is changed", o.Title(), ErrAltered)
 }
 
 // afterFailure reports what a failed request means. A webhook or a policy denies a change only when the
@@ -133,11 +107,11 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 	case kube.HasStatus(failure, http.StatusNotFound):
 		return o, &Stale{Title: o.Title(), What: "is gone"}
 	case refused && f.NotTaken(), kube.HasStatus(failure, http.StatusBadRequest):
-		return o, &Rejected{o.Title(), failure}
+		return o, rejection(o, failure)
 	case errors.As(failure, new(*kube.Denied)), kube.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden):
 		return o, s.explained(failure)
 	case !kube.HasStatus(failure, http.StatusConflict, http.StatusUnprocessableEntity):
-		return o, &Lost{o.Title(), failure}
+		return o, lost(o, failure)
 	}
 	now, err := s.Get(ctx, o)
 	switch {
@@ -146,7 +120,7 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 	case p.Applied(now.Raw, alike):
 		return now, nil
 	case p.Fits(now.Raw, nil) && !kube.HasStatus(failure, http.StatusConflict):
-		return now, &Rejected{o.Title(), failure} // the object is as it was
+		return now, rejection(o, failure) // the object is as it was
 	}
 	return now, &Stale{o.Title(), "has changed in the meantime", p.Fits(now.Raw, alike)}
 }

@@ -162,9 +162,9 @@ func denial(code int, message string) ranchertest.Fault {
 
 func stale(err error) bool { return errors.As(err, new(*Stale)) }
 
-func rejected(err error) bool { return errors.As(err, new(*Rejected)) }
+func rejected(err error) bool { return errors.Is(err, ErrRejected) }
 
-func lostAnswer(err error) bool { return errors.As(err, new(*Lost)) }
+func lostAnswer(err error) bool { return errors.Is(err, ErrLost) }
 
 // patchFault lets patches fail; the first comes through where the answer is lost.
 func patchFault(f ranchertest.Fault) func(*ranchertest.Server) {
@@ -190,7 +190,7 @@ func TestAServerThatKeepsAnotherValueIsReported(t *testing.T) {
 				r.Change = func(o map[string]any) { delete(spec(o, "rkeConfig", "machineGlobalConfig"), "cloud-provider-name") }
 			})
 			_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, dryRun)
-			assert.Truef(t, err != nil && strings.Contains(err.Error(), "the server did not store all of it: a webhook, or its schema, changed it") && rejected(err) == dryRun && errors.As(err, new(*Altered)) != dryRun, "dry run %t: %v", dryRun, err)
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), "the server did not store all of it: a webhook, or its schema, changed it") && rejected(err) == dryRun && errors.Is(err, ErrAltered) != dryRun, "dry run %t: %v", dryRun, err)
 		}
 	})
 }
