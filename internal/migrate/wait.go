@@ -139,7 +139,7 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 	var twice time.Time // since when two owners are seen; zero while they are not
 	shown := false      // whether the findings were shown, which a rollback may need at once
 	err := r.await(ctx, func(ctx context.Context) (condition, error) {
-		seen, err := r.cluster.observer.Settled(ctx, func(o *observed.Observation) bool { return check.Unsettled(o, choice) }, r.Interval/4)
+		seen, err := r.cluster.observer.Settled(ctx, choice, r.Interval/4)
 		if err != nil {
 			return condition{}, err
 		}

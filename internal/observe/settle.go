@@ -41,17 +41,17 @@ func settleTime(out *observed.Observation) time.Duration {
 var errUnsettled = errors.New("it is not known yet whether their holders are alive")
 
 // Settled looks once at everything, and then at the managers and the leases for as
-// long as they do not show what they have to: who leads may be replaced meanwhile. What
+// long as they do not show what a choice checks: who leads may be replaced meanwhile. What
 // was seen before counts no more: a holder that was replaced since would be alive until
 // its lease ends.
-func (o *Observer) Settled(ctx context.Context, unsettled func(*observed.Observation) bool, every time.Duration) (*observed.Observation, error) {
+func (o *Observer) Settled(ctx context.Context, c check.Choice, every time.Duration) (*observed.Observation, error) {
 	o.watch = observed.Watch{}
 	out, err := o.Observe(ctx)
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	for end := start.Add(settleTime(out)); unsettled(out) && time.Now().Before(end) && kube.Pause(ctx, every); {
+	for end := start.Add(settleTime(out)); check.Unsettled(out, c) && time.Now().Before(end) && kube.Pause(ctx, every); {
 		if err := o.Again(ctx, out); err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (o *Observer) Settled(ctx context.Context, unsettled func(*observed.Observa
 	switch {
 	case ctx.Err() != nil:
 		return nil, &kube.Unreached{What: followed, Err: ctx.Err()}
-	case unsettled(out):
+	case check.Unsettled(out, c):
 		return nil, &kube.Unreached{What: followed, Err: errUnsettled}
 	}
 	return out, nil

@@ -23,7 +23,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/check"
-	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
@@ -211,7 +210,8 @@ func (s Status) read(ctx context.Context, t target, o rancher.Object, migrations
 
 // itself looks at a cluster.
 func (s Status) itself(ctx context.Context, t target) seen {
-	o, err := Settled(ctx, &observe.Observer{Client: t.server.Local()}, check.Choice{})
+	observer := &observe.Observer{Client: t.server.Local()}
+	o, err := observer.Settled(ctx, check.Choice{}, leasePause)
 	if err != nil {
 		return troubled(t.name, err)
 	}
@@ -279,10 +279,4 @@ func migrationStatus(lm v1alpha1.LeaderMigration) report.MigrationStatus {
 		s.Condition, s.Message = "Progressing", c.Message
 	}
 	return s
-}
-
-// Settled looks once at everything, and at the leases until they show what they
-// have to.
-func Settled(ctx context.Context, observer *observe.Observer, c check.Choice) (*observed.Observation, error) {
-	return observer.Settled(ctx, func(o *observed.Observation) bool { return check.Unsettled(o, c) }, leasePause)
 }

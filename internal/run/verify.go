@@ -125,7 +125,7 @@ func (v *Verify) observe(ctx context.Context, before *observed.Snapshot) (o *obs
 func (v *Verify) await(ctx context.Context, observer *observe.Observer) (*observed.Observation, error) {
 	gone := v.Outage()
 	for end, last := time.Now().Add(v.Wait), 0; ; {
-		o, err := Settled(ctx, observer, v.choice)
+		o, err := observer.Settled(ctx, v.choice, leasePause)
 		over := time.Now().Add(checkInterval).After(end)
 		if err != nil {
 			if over || ctx.Err() != nil || !gone.Retryable(err) || !kube.Pause(ctx, checkInterval) {
