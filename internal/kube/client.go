@@ -42,32 +42,21 @@ type Request struct {
 	ContentType string // of the body; JSON, unless set
 	// Optional is what a caller continues without: a refusal is returned at once.
 	Optional bool
+	// Read reads the answer, and fails for one that is none to the request, such as the page of a proxy: it is
+	// made again. Nil takes every answer.
+	Read func(Answer) error
 
 	protobuf bool // is asked for where there is one, and JSON else
 }
 
 // Do makes a request, again and again while what is wrong may pass. It fails with
 // *Failure for what the server refuses, and with what the network says.
-func (c *Client) Do(ctx context.Context, r Request) (Answer, error) { return c.do(ctx, r, nil) }
-
-// Read makes a request until its answer can be read: the page of a proxy is none.
-func (c *Client) Read(ctx context.Context, r Request, read func(Answer) error) error {
-	_, err := c.do(ctx, r, read)
-	return err
-}
-
-// Reviewed reports that the rights for all requests to come were requested and are
-// there. A refusal is tried again from now on: an API server that has just started
-// refuses everything until it has read its rules.
-func (c *Client) Reviewed() { c.retry.reviewed.Store(true) }
-
-// do makes a request whose answer read takes; nil takes every one.
-func (c *Client) do(ctx context.Context, r Request, read func(Answer) error) (Answer, error) {
+func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	req, err := c.request(ctx, r)
 	if err != nil {
 		return Answer{}, &Unreached{r.What, err}
 	}
-	a, err := c.retry.until(ctx, r.Optional, func() (Answer, error) { return c.once(req, read) })
+	a, err := c.retry.until(ctx, r.Optional, func() (Answer, error) { return c.once(req, r.Read) })
 	if err != nil {
 		if f := (*Failure)(nil); errors.As(err, &f) {
 			f.What, f.server = r.What, c.Address()
@@ -76,6 +65,11 @@ func (c *Client) do(ctx context.Context, r Request, read func(Answer) error) (An
 	}
 	return a, nil
 }
+
+// Reviewed reports that the rights for all requests to come were requested and are
+// there. A refusal is tried again from now on: an API server that has just started
+// refuses everything until it has read its rules.
+func (c *Client) Reviewed() { c.retry.reviewed.Store(true) }
 
 // request is one of HTTP.
 func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,12 +39,14 @@ func (c *Client) Get(ctx context.Context, r Request, kind string, into any) erro
 
 // Object asks for an object of a kind, and returns it as the server wrote it, in JSON.
 func (c *Client) Object(ctx context.Context, r Request, kind string) (Answer, error) {
-	return c.do(ctx, r, func(a Answer) error { _, err := contentOf(a, kind); return err })
+	r.Read = func(a Answer) error { _, err := contentOf(a, kind); return err }
+	return c.Do(ctx, r)
 }
 
 // content makes a request until it is answered with an object of the kind.
 func (c *Client) content(ctx context.Context, r Request, kind string) (o content, err error) {
-	_, err = c.do(ctx, r, func(a Answer) (err error) { o, err = contentOf(a, kind); return err })
+	r.Read = func(a Answer) (err error) { o, err = contentOf(a, kind); return err }
+	_, err = c.Do(ctx, r)
 	return o, err
 }
 
@@ -60,25 +61,18 @@ func (o content) decode(into any) error {
 // proxy, is an error and not an empty list.
 func contentOf(a Answer, kind string) (content, error) {
 	if envelope, is := bytes.CutPrefix(a.Body, magic); is {
-		return unwrap(envelope, kind)
+		var u runtime.Unknown
+		if err := u.Unmarshal(envelope); err != nil {
+			return content{}, fmt.Errorf("the answer is no protobuf of Kubernetes: %w", err)
+		}
+		if u.Kind != kind {
+			return content{}, fmt.Errorf("the answer is a %q and not a %s", u.Kind, kind)
+		}
+		return content{u.Raw, true, u.GroupVersionKind()}, nil
 	}
 	var head metav1.TypeMeta
 	if err := json.Unmarshal(a.Body, &head); err != nil || head.Kind != kind {
 		return content{}, fmt.Errorf("the answer is no %s of Kubernetes (%s)", kind, a.ContentType)
 	}
 	return content{raw: a.Body}, nil
-}
-
-var errEnvelope = errors.New("the answer is no protobuf of Kubernetes")
-
-// unwrap takes the object out of its envelope.
-func unwrap(envelope []byte, kind string) (content, error) {
-	var u runtime.Unknown
-	if err := u.Unmarshal(envelope); err != nil {
-		return content{}, fmt.Errorf("%w: %w", errEnvelope, err)
-	}
-	if u.Kind != kind {
-		return content{}, fmt.Errorf("the answer is a %q and not a %s", u.Kind, kind)
-	}
-	return content{u.Raw, true, u.GroupVersionKind()}, nil
 }

@@ -140,7 +140,9 @@ func TestAPageInThePlaceOfAnAnswerIsTriedAgainForAFewSeconds(t *testing.T) {
 		handler, asked := counted(answer(200, "<html>one moment</html>"))
 		client := answering(t, handler)
 		client.retry.allowed = time.Hour
-		err := client.Read(t.Context(), get, func(Answer) error { return errors.New("it is no version") })
+		version := get
+		version.Read = func(Answer) error { return errors.New("it is no version") }
+		_, err := client.Do(t.Context(), version)
 		assert.True(t, err != nil && strings.HasPrefix(err.Error(), "get nodes: it is no version; check the network"), err)
 		*asked = 0
 		a, err := client.Object(t.Context(), get, "Node")

@@ -123,13 +123,14 @@ func (o *Observer) readVolumes(ctx context.Context, out *observed.Observation) e
 
 // readVersion reads the version, which every user may see.
 func (o *Observer) readVersion(ctx context.Context, out *observed.Observation) error {
-	r := kube.Request{What: "get the version", Method: http.MethodGet, Path: "/version"}
-	return o.Read(ctx, r, func(a kube.Answer) error {
+	read := func(a kube.Answer) error {
 		var v version.Info
 		if err := json.Unmarshal(a.Body, &v); err != nil || v.GitVersion == "" {
 			return errors.New("the response is not a version of Kubernetes")
 		}
 		out.Version = v.GitVersion
 		return nil
-	})
+	}
+	_, err := o.Do(ctx, kube.Request{What: "get the version", Method: http.MethodGet, Path: "/version", Read: read})
+	return err
 }

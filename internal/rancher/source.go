@@ -128,7 +128,7 @@ func (s *Server) Version(ctx context.Context) string {
 	}
 	var info struct{ Version string }
 	read := func(a kube.Answer) error { return json.Unmarshal(a.Body, &info) }
-	if err := itself.Read(ctx, kube.Request{What: "read the version of Rancher", Method: http.MethodGet, Path: "/rancherversion", Optional: true}, read); err != nil {
+	if _, err := itself.Do(ctx, kube.Request{What: "read the version of Rancher", Method: http.MethodGet, Path: "/rancherversion", Optional: true, Read: read}); err != nil {
 		return ""
 	}
 	return info.Version
