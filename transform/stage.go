@@ -17,6 +17,8 @@ type Stage struct {
 	// Gap is for how long no manager runs the cloud controllers while the stage rolls out;
 	// "" for no such time, or where none was measured.
 	Gap string
+	// NoGap means that there is none: no manager hands over any more.
+	NoGap bool
 	// SupersededBy names the later stages that, once done, leave nothing to do
 	// here: nothing ever puts the flag back on an external manager.
 	SupersededBy []string

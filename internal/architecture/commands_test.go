@@ -6,8 +6,8 @@ package architecture_test
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,6 +44,8 @@ func TestAnAssembledCommandIsFound(t *testing.T) {
 		`"as kubectl get prints it"`:                             0,
 		`action.Command("kubectl -n %s get pods", ns)`:           0,
 		`"run: " + action.Command("kubectl get nodes %s", name)`: 0,
+		`"kubectl apply -f " + action.Path(file)`:                1,
+		`"kubectl get " + Command(name)`:                         1,
 		`fmt.Errorf("%s: not what kubectl get prints", name)`:    0,
 		`"kubectl get -o yaml prints it; " + "or " + "a dump"`:   0,
 	} {
@@ -62,10 +64,10 @@ func assembled(file *ast.File) []token.Pos {
 			if n.Op != token.ADD {
 				return true
 			}
-			found = append(found, inSum(operands(n))...)
+			found = append(found, inSum(operands(n), file.Name.Name)...)
 			return false
 		case *ast.CallExpr:
-			if quoted(n) {
+			if quotes(n, file.Name.Name) {
 				return false
 			}
 			if text, is := literal(n.Args); is && printfLike(n.Fun) && inFormat(text) {
@@ -90,13 +92,13 @@ func operands(e ast.Expr) []ast.Expr {
 
 // inSum looks for a command to which the next part belongs: its text does not end
 // with a mark that ends the command.
-func inSum(parts []ast.Expr) []token.Pos {
+func inSum(parts []ast.Expr, pkg string) []token.Pos {
 	for i, p := range parts {
 		text, is := literal([]ast.Expr{p})
 		if !is || i+1 == len(parts) {
 			continue
 		}
-		if _, constant := literal(parts[i+1:]); !constant && command(text) != "" && !quoted(parts[i+1]) {
+		if _, constant := literal(parts[i+1:]); !constant && command(text) != "" && !quotes(parts[i+1], pkg) {
 			return []token.Pos{p.Pos()}
 		}
 	}
@@ -138,16 +140,15 @@ func printfLike(f ast.Expr) bool {
 	return is && (strings.HasSuffix(s.Sel.Name, "f") || s.Sel.Name == "Appendf")
 }
 
-// quoted reports a call of what quotes its values: in package action, by its name alone.
-func quoted(e ast.Expr) bool {
+// quotes reports a call of what makes a command and quotes its values, in a file of a package.
+func quotes(e ast.Expr, pkg string) bool {
 	call, is := e.(*ast.CallExpr)
 	if !is {
 		return false
 	}
-	name, is := call.Fun.(*ast.Ident)
-	if s, of := call.Fun.(*ast.SelectorExpr); of {
-		x, plain := s.X.(*ast.Ident)
-		name, is = s.Sel, plain && x.Name == "action"
+	of, name, qualified := strings.Cut(types.ExprString(call.Fun), ".")
+	if !qualified {
+		of, name = pkg, of
 	}
-	return is && slices.Contains([]string{"Command", "Words", "Word", "Path"}, name.Name)
+	return of == "action" && (name == "Command" || name == "Words")
 }

@@ -5,6 +5,7 @@ package architecture_test
 
 import (
 	"go/ast"
+	"go/types"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
@@ -80,12 +81,11 @@ func noteValues(found map[string]bool, folder string, v *ast.ValueSpec) {
 		if !is {
 			continue
 		}
-		made := call.Fun
-		if of, is := made.(*ast.SelectorExpr); is {
-			made = of.Sel
-		}
-		if made, is := made.(*ast.Ident); is && (made.Name == "New" || made.Name == "NewError") {
-			found[folder+"."+name.Name] = made.Name == "NewError"
+		switch types.ExprString(call.Fun) {
+		case "errors.New":
+			found[folder+"."+name.Name] = false
+		case "transform.NewError", "NewError":
+			found[folder+"."+name.Name] = true
 		}
 	}
 }

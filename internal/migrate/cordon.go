@@ -4,7 +4,6 @@
 package migrate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,7 +142,9 @@ func (r *run) drain(ctx context.Context, name string) error {
 			if err != nil {
 				return condition{}, err
 			}
-			refused = cmp.Or(why, refused)
+			if why != "" {
+				refused = ": " + why
+			}
 		}
 		left := len(e.Evict) + len(e.Going)
 		return condition{done: left == 0, waiting: fmt.Sprintf("%d pods are still on the node %s%s", left, name, refused)}, nil
@@ -151,7 +152,7 @@ func (r *run) drain(ctx context.Context, name string) error {
 }
 
 // evict asks for the eviction of a pod. What a PodDisruptionBudget does not allow yet is requested
-// again; why names it.
+// again.
 func (r *run) evict(ctx context.Context, pod string) (why string, err error) {
 	namespace, name, _ := strings.Cut(pod, "/")
 	eviction := policyv1.Eviction{
@@ -168,7 +169,7 @@ func (r *run) evict(ctx context.Context, pod string) (why string, err error) {
 	case kube.HasStatus(err, http.StatusNotFound):
 		return "", nil
 	case kube.HasStatus(err, http.StatusTooManyRequests):
-		return ": a PodDisruptionBudget does not allow the eviction of " + pod, nil
+		return "a PodDisruptionBudget does not allow the eviction of " + pod, nil
 	}
 	return "", kube.Refusal(err)
 }

@@ -156,8 +156,7 @@ const helmAnnotation = "rke-lm.io/helm"
 
 // setHelm says on the lock which record a helm is about to make; "" for none.
 func (l *lock) setHelm(ctx context.Context, record string) error {
-	set := func() error { l.helm = record; return nil }
-	if err := l.locked(ctx, set); err != nil {
+	if err := l.locked(ctx, func() error { l.helm = record; return nil }); err != nil {
 		return err
 	}
 	return l.confirm(ctx)

@@ -65,7 +65,7 @@ func (l *lock) path(name string) string {
 	return kube.Path("coordination.k8s.io/v1", "leases", l.lease.Namespace, name)
 }
 
-// acquire acquires the lock. It fails with *Held where another run renews it meanwhile.
+// acquire acquires the lock. It fails with *Locked where another run renews it meanwhile.
 // A lease that is not renewed for its duration is taken over.
 func (l *lock) acquire(ctx context.Context, note func(string)) error {
 	since, seen := time.Now(), ""
@@ -181,7 +181,7 @@ const lockTries = 5
 // ours makes a request about the version of the lease that was seen last. That another one is
 // there now shows nothing of who wrote it: it can be a renewal of this run whose answer was not
 // awaited. So the lease is read again, and as long as this run holds it, the request is made
-// again. It fails with *Held where it does not.
+// again. It fails with *Locked where it does not.
 func (l *lock) ours(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()

@@ -86,11 +86,14 @@ func (r *run) settle(ctx context.Context) error {
 	failed := failures{}
 	return r.await(ctx, func(ctx context.Context) (condition, error) {
 		p, err := r.rollout(ctx, wanted)
-		failed.note(p.Machines, r.note)
-		if err == nil && p.Failed != "" {
-			err = errors.New(p.Failed)
+		if err != nil {
+			return condition{}, err
 		}
-		return condition{done: p.Done, waiting: p.Waiting, machines: p.Machines}, err
+		failed.note(p.Machines, r.note)
+		if p.Failed != "" {
+			return condition{}, errors.New(p.Failed)
+		}
+		return condition{done: p.Done, waiting: p.Waiting, machines: p.Machines}, nil
 	})
 }
 

@@ -29,8 +29,9 @@ func (m *migration) switchToExternal() transform.Stage {
 		return m.stages().Switched(stages.InOtherDocument("The manifest of kube-controller-manager makes it external; the cloud-controller-manager acquires the migration lease and needs no edit. The kubelets have no manifest, and become external at the end.",
 			action.KubeletProvider(inTree, external, "once kube-controller-manager is external on every control-plane node", "")), false)
 	}
+	why, _ := m.stages().SwitchWhy(false, nil)
 	return m.stages().Switch(transform.Stage{
-		Why: m.stages().SwitchWhy(false, nil) +
+		Why: why +
 			"The edit also removes its configuration, with mount and volume. Change one control-plane node at a time." + m.ipamWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Change:  transform.ChangeOf(m.Doc, m.target, m.switchEdit, m.checkSwitch, m.switchUndo),

@@ -20,8 +20,10 @@ import (
 // it back, and takes the flag off the manager in the same edit: an external
 // manager with the flag holds the lease and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
+	why, noGap := m.switchWhy()
 	return m.stages().Switch(transform.Stage{
-		Why: m.switchWhy() +
+		NoGap: noGap,
+		Why: why +
 			"A block awsCloudProvider would turn the provider back to aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Change:  transform.ChangeOf(m.Doc, m.target, m.switchEdit, m.checkSwitch, m.switchUndo),
@@ -47,9 +49,9 @@ func (m *migration) credentials() transform.Preparation {
 }
 
 // switchWhy states what the switch repairs in a file that RKE refuses.
-func (m *migration) switchWhy() string {
+func (m *migration) switchWhy() (why string, noGap bool) {
 	if m.target.Situation == transform.Broken {
-		return brokenWhy
+		return brokenWhy, false
 	}
 	made := !slices.ContainsFunc(components, func(service string) bool { return m.component(service) != external })
 	return m.stages().SwitchWhy(made, transform.EditOf(m.Doc, m.switchEdit))

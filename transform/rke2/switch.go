@@ -20,8 +20,10 @@ import (
 // stub cloud controller off, and takes the flag off the manager in the same
 // edit: an external manager with the flag holds the lease and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
+	why, noGap := m.switchWhy()
 	return m.stages().Switch(transform.Stage{
-		Why: m.switchWhy() +
+		NoGap: noGap,
+		Why: why +
 			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.removedWhy() + m.move().Why(),
 		Prepare:   m.credentials(),
 		Change:    transform.ChangeOf(m.Doc, m.target, m.switchEdit, m.checkSwitch, m.switchUndo),
@@ -44,9 +46,9 @@ func (m *migration) credentials() transform.Preparation {
 }
 
 // switchWhy reports what the switch takes away: a provider, or only a name.
-func (m *migration) switchWhy() string {
+func (m *migration) switchWhy() (why string, noGap bool) {
 	if m.onlyNamesNodes() && !m.isExternal() {
-		return m.nameOnlyWhy()
+		return m.nameOnlyWhy(), false
 	}
 	return m.stages().SwitchWhy(m.isExternal() && len(m.inTreeNodes()) == 0, transform.EditOf(m.Doc, m.switchEdit))
 }

@@ -106,7 +106,8 @@ func TestWithoutAManagerToMigrateFromItIsReportedWhenTheMigrationIsComplete(t *t
 }
 
 func TestTheSwitchPromisesNoGapWithoutLeaderMigration(t *testing.T) {
-	with, without := Cluster{Target: long}.SwitchWhy(false, nil), Cluster{Target: short}.SwitchWhy(false, nil)
+	with, _ := Cluster{Target: long}.SwitchWhy(false, nil)
+	without, _ := Cluster{Target: short}.SwitchWhy(false, nil)
 	assert.Equal(t, with, without+"Expect a gap of 16 to 20 seconds in which no manager runs the cloud controllers. ", without)
 }
 

@@ -4,12 +4,8 @@
 package stages
 
 import (
-	"strings"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
 // Cluster is what stages have to know of a cluster, whatever its format.
@@ -41,8 +37,7 @@ func (c Cluster) InOrder(set Set) []transform.Stage {
 	}
 	for i, s := range planned {
 		list[i] = of[s.Name]()
-		made := strings.HasPrefix(list[i].Why, switchedWhy) && !args.Enables(c.Electors.Kube, leadermigration.Flag)
-		if list[i].Name = s.Name; !made { // or else kube-controller-manager holds no lease that it could hand over
+		if list[i].Name = s.Name; !list[i].NoGap {
 			list[i].Gap = c.gap(s)
 		}
 		list[i].Uncounted = list[i].Uncounted || s.ChecksAlone || s.conditional || Around(s.Name)

@@ -91,23 +91,23 @@ func Registered(own transform.Stage, unseen bool) transform.Stage {
 	return own
 }
 
-// SwitchWhy is why the switch is there. It ends in a space. made means that every component is
-// external: an edit that is left is for the rest.
-func (c Cluster) SwitchWhy(made bool, edit func() (*yamledit.Edit, error)) string {
+// SwitchWhy is why the switch is there, which ends in a space, and whether no manager hands over in it. made means that
+// every component is external: an edit that is left is for the rest.
+func (c Cluster) SwitchWhy(made bool, edit func() (*yamledit.Edit, error)) (why string, noGap bool) {
 	if made {
 		if e, err := edit(); err == nil && !e.Empty() {
-			return switchedWhy
+			return switchedWhy, !args.Enables(c.Electors.Kube, leadermigration.Flag)
 		}
 	}
 	switch {
 	case c.Target.Situation == transform.Broken:
-		return switchBrokenWhy
+		return switchBrokenWhy, false
 	case c.Target.Situation == transform.External, c.Target.Situation == transform.Rescued:
-		return switchedWhy
+		return switchedWhy, false
 	case c.Target.NoLeaderMigration:
-		return switchWhy
+		return switchWhy, false
 	}
-	return switchWhy + expect(c.gap(&switchProvider)) + "." + c.switchShortWhy() + " "
+	return switchWhy + expect(c.gap(&switchProvider)) + "." + c.switchShortWhy() + " ", false
 }
 
 // beforeSwitch is what has to be so before the switch: what holds after the stage before.

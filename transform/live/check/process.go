@@ -116,7 +116,8 @@ func (p *Process) modes() {
 		case p.Flag:
 			mode, why = p.byDefault(c, versionOf(p.Image))
 		}
-		p.Modes[c], p.Unreadable = mode, cmp.Or(why, p.Unreadable)
+		p.Modes[c] = mode
+		p.Unreadable = cmp.Or(why, p.Unreadable)
 	}
 }
 
@@ -203,7 +204,7 @@ type configuration struct {
 	} `json:"controllerLeaders"`
 }
 
-// configuration reads the one of a manager; nil where it has none, or where it cannot be read, and why.
+// configuration reads the one of a manager; nil where it has none, or where it cannot be read, and why. It sets the lease that it names.
 func (p *Process) configuration() (*configuration, string) {
 	switch {
 	case !p.Flag || p.value(leadermigration.ConfigFlag, "") == "":

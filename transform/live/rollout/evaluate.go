@@ -99,7 +99,7 @@ func configuration(version, psact any, config map[string]any) map[string]any {
 	return map[string]any{"kubernetesVersion": version, psactKey: psact, "rkeConfig": only(config, configKeys...)}
 }
 
-// only returns as much of a configuration as has one of these keys.
+// only returns the entries of a configuration that have these keys.
 func only(config map[string]any, keys ...string) map[string]any {
 	kept := map[string]any{}
 	for _, key := range keys {

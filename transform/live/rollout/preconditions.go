@@ -160,6 +160,7 @@ func (s Change) managedElsewhere(found report) {
 // pausedAnnotation pauses an object of Cluster API, whatever its value.
 const pausedAnnotation = "cluster.x-k8s.io/paused"
 
+// itsInfrastructure is the name of the object in messages.
 const itsInfrastructure = "its Cluster of Cluster API"
 
 // paused reports what Rancher's planner obeys before it gives machines new plans
