@@ -71,10 +71,10 @@ type Target struct {
 	// Named are the machine classes whose Nodes a cloud provider names in the documents as
 	// they are given; nil until Format.Open has decided it.
 	Named map[string]bool `json:"-"`
-	// Taken is the end state of documents that are still in-tree where the operator chose none, and TakenWhy
-	// the reason in a few words; ""
+	// Taken is the end state of documents that are still in-tree where the operator chose none; ""
 	// until Format.Open has decided it.
-	Taken    string `json:"-"`
+	Taken string `json:"-"`
+	// TakenWhy is the reason for EndStateOverride in Taken, in a few words.
 	TakenWhy string `json:"-"`
 	// Version is the Kubernetes release that the switch moves to; "" keeps it.
 	Version string `json:"targetVersion,omitempty"`

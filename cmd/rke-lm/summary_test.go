@@ -237,4 +237,6 @@ func TestTheSummaryNamesTheEndStateThatIsTakenUnasked(t *testing.T) {
 	shows(t, transform.ExitDone, "plan --summary --end-state aws-override a.yaml", "!end state (")
 	putFile(t, "custom.yaml", strings.Replace(wharf, "v1.26.15+rke2r1", "v1.28.9+rke2r1", 1))
 	shows(t, transform.ExitDone, "plan --summary custom.yaml", "\nend state (clusters: 1): aws-override (the host names are not known); --end-state changes it\n")
+	putFile(t, "names", "ip-10-0-1-5.ec2.internal ip-10-0-1-5.ec2.internal\n")
+	shows(t, transform.ExitDone, "plan --summary --host-names names custom.yaml", "aws-override (it keeps the names); --end-state changes it\n")
 }

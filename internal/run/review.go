@@ -153,8 +153,8 @@ func (r *reviewing) compare(ctx context.Context) error {
 		}
 		listed := listedFiles(has.saved, before, slices.Concat(after, rest))
 		result.Found(listed...)
-		pairs = slices.DeleteFunc(pairs, func(p review.Pair) bool { // a cluster is still there that only a plan.json hides
-			return p.After == nil && slices.ContainsFunc(listed, func(f transform.Finding) bool { return f.File == p.Before.Docs[0].File() })
+		pairs = slices.DeleteFunc(pairs, func(p review.Pair) bool { // the finding is about the cluster that a plan.json hides
+			return p.After == nil && hides(has.saved, p.Before) && slices.ContainsFunc(listed, func(f transform.Finding) bool { return f.File == p.Before.Docs[0].File() })
 		})
 	}
 	return r.pairs(ctx, pairs, review.NewPlaces(before, after, rest), v)
@@ -264,6 +264,13 @@ func (r *reviewing) leftOut(ctx context.Context, pattern string, v *clusters.Com
 		}
 	}
 	return review.Excluded(pattern, len(files), slices.Sorted(maps.Keys(hidden)), r.excluding, accept)
+}
+
+// hides reports whether a plan.json lists the file of a cluster, as one of its plan.
+func hides(saved []*clusters.Saved, before *review.Side) bool {
+	return slices.ContainsFunc(saved, func(s *clusters.Saved) bool {
+		return s.Name == before.Docs[0].File() && before.Identity().Is(s.Plan.Cluster)
+	})
 }
 
 // listedFiles reports the files that a plan.json of the change lists, but for those that the plan of a cluster

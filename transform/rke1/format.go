@@ -4,8 +4,6 @@
 package rke1
 
 import (
-	"cmp"
-
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -88,7 +86,10 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	}
 	m := &migration{Cluster: c, file: file, target: target}
 	m.target = target.In(m.situation())
-	if err := cmp.Or(m.checkOneManager(), m.checkOwnValues()); err != nil {
+	if err := m.checkOneManager(); err != nil {
+		return nil, err
+	}
+	if err := m.checkOwnValues(); err != nil {
 		return nil, err
 	}
 	m.electors = m.managing()

@@ -142,10 +142,15 @@ func (m *migration) taken(found *transform.Findings, named func(effective.Class)
 	found.At(at[0], message, fix).Severity = transform.Note
 }
 
-// takenWhy is why no external provider is taken unasked.
+// takenWhy is why no external provider is taken unasked; "" where one is.
 func (m *migration) takenWhy() string {
-	if m.renames() {
+	switch {
+	case m.target.Taken != transform.EndStateOverride:
+		return ""
+	case m.renames():
 		return "external renames nodes"
+	case m.target.HostNames.Equal():
+		return "it keeps the names"
 	}
 	return "the host names are not known"
 }
@@ -176,6 +181,9 @@ const registersAgain = "; a renamed node registers as a new Node, whose name a c
 
 // mayRename is the same of Nodes whose host names are not known.
 func (m *migration) mayRename() string {
+	if m.target.HostNames.Equal() {
+		return "it keeps the names of later machines as well"
+	}
 	unknown := ""
 	if list := m.target.HostNames.Unknown(); len(list) > 0 {
 		unknown = " of " + rules.Some(list)

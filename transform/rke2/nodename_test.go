@@ -93,8 +93,6 @@ func TestTheEndStateFollowsFromWhatIsKnownOfNames(t *testing.T) {
 	}
 }
 
-// On Windows only the in-tree kubelet took the names from the metadata, up to the releases
-// in which no kubelet has it.
 // Rancher loads its metadata from the network, so a release alone does not show whether the key arrives.
 func TestTheKeyThatKeepsNamesIsOfferedWhereAMachineMayGetIt(t *testing.T) {
 	const offer = "; with node-name-from-cloud-provider-metadata: true it keeps them, where /etc/rancher/rke2/config.yaml.d/50-rancher.yaml on the machines holds that key"
@@ -117,6 +115,8 @@ func TestTheKeyThatKeepsNamesIsOfferedWhereAMachineMayGetIt(t *testing.T) {
 	}
 }
 
+// On Windows only the in-tree kubelet took the names from the metadata, up to the releases
+// in which no kubelet has it.
 func TestWindowsMachinesAreRenamedByEveryEndState(t *testing.T) {
 	for version, renamed := range map[string]bool{"v1.22.17": true, "v1.26.15": true, "v1.29.10": true, "v1.29.11": false, "v1.30.6": true, "v1.30.7": false, "v1.31.2": true, "v1.31.3": false} {
 		for _, end := range []string{"", transform.EndStateExternal, transform.EndStateOverride} {

@@ -90,7 +90,8 @@ var configFiles = regexp.MustCompile(configFlag + `=[^"\\ ]*`)
 
 // writesConfig reports whether a file is one with a configuration for leader migration, which one of the flags names.
 func writesConfig(flags []string, file string) bool {
-	names := func(flag string) bool { return strings.HasPrefix(flag, configFlag+"="+file) }
+	named := configFlag + "=" + file
+	names := func(flag string) bool { return strings.HasPrefix(flag, named) }
 	return file == managerConfig || file != "" && slices.ContainsFunc(flags, names)
 }
 

@@ -50,7 +50,8 @@ func (m *migration) switchWhy() (why string, noGap bool) {
 	if m.onlyNamesNodes() && !m.isExternal() {
 		return m.nameOnlyWhy(), false
 	}
-	return m.stages().SwitchWhy(m.isExternal() && len(m.inTreeNodes()) == 0, transform.EditOf(m.Doc, m.switchEdit))
+	why, noGap = m.stages().SwitchWhy(m.isExternal() && len(m.inTreeNodes()) == 0, transform.EditOf(m.Doc, m.switchEdit))
+	return why, noGap && !m.anyControlPlane(func(c effective.Config) bool { return args.Has(args.Of(c[managerArgs].Value), leaderFlag) })
 }
 
 // removedWhy names the flags that the edit removes.
@@ -129,7 +130,7 @@ func (m *migration) switchComponent(e *yamledit.Edit, key string) error {
 		}
 		var u args.Update
 		list, leaving := args.Of(at.Value()), m.removedFlags(key)
-		if args.Value(list, componentFlag) == inTree && len(leaving) == 0 || override && matters[l.Index] {
+		if (args.Value(list, componentFlag) == inTree && len(leaving) == 0) || (override && matters[l.Index]) {
 			u.Set = []args.Arg{args.With(componentFlag, external)}
 		}
 		if key == managerArgs {

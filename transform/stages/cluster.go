@@ -37,7 +37,8 @@ func (c Cluster) InOrder(set Set) []transform.Stage {
 	}
 	for i, s := range planned {
 		list[i] = of[s.Name]()
-		if list[i].Name = s.Name; !list[i].NoGap {
+		list[i].Name = s.Name
+		if !list[i].NoGap {
 			list[i].Gap = c.gap(s)
 		}
 		list[i].Uncounted = list[i].Uncounted || s.ChecksAlone || s.conditional || Around(s.Name)

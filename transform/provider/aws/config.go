@@ -33,7 +33,7 @@ func IgnoredOverrides(config string) []Service {
 // overridden returns the services of the sections ServiceOverride.
 func overridden(config string) (names []string) {
 	for _, s := range settings(config) {
-		if strings.HasPrefix(s.section, "serviceoverride ") && s.name == "service" {
+		if kind, _, _ := strings.Cut(s.section, " "); kind == "serviceoverride" && s.name == "service" {
 			names = append(names, strings.Trim(s.value, `"`))
 		}
 	}
