@@ -255,11 +255,17 @@ func leaseOf(processes []Process, leases leaseFinder) Lease {
 	held := leases(name)
 	l := Lease{Name: name, Holder: held.Holder, Life: held.Life}
 	if held.Holder != "" {
-		l.Owner, _ = lists.Find([]string{observed.KubeManager, observed.CloudManager}, func(c string) bool {
-			return slices.ContainsFunc(Mains(c, processes), func(main string) bool { return leases(main).Holder == held.Holder })
-		})
+		l.Owner = ofMain(processes, func(main string) bool { return leases(main).Holder == held.Holder })
 	}
 	return l
+}
+
+// ofMain names the component of which a main lease is so; "" for none.
+func ofMain(processes []Process, is func(main string) bool) string {
+	component, _ := lists.Find([]string{observed.KubeManager, observed.CloudManager}, func(c string) bool {
+		return slices.ContainsFunc(Mains(c, processes), is)
+	})
+	return component
 }
 
 // causesOf returns the processes that own one of some controllers. Where it cannot be

@@ -90,10 +90,7 @@ func newIdentity(holder, component string, processes []Process) *identity {
 
 // leads names the component whose main lease is among the records, or "".
 func leads(processes []Process, records map[string]observed.Lease) string {
-	component, _ := lists.Find([]string{observed.KubeManager, observed.CloudManager}, func(c string) bool {
-		return slices.ContainsFunc(Mains(c, processes), func(main string) bool { _, is := records[main]; return is })
-	})
-	return component
+	return ofMain(processes, func(main string) bool { _, is := records[main]; return is })
 }
 
 func renewed(then, now map[string]observed.Lease) bool {
