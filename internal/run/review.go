@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/forms"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -151,11 +152,9 @@ func (r *reviewing) compare(ctx context.Context) error {
 		if n := len(has.saved); n > 0 {
 			v.Skipped["of saved plans"] = n
 		}
-		listed := listedFiles(has.saved, before, slices.Concat(after, rest))
-		result.Found(listed...)
-		pairs = slices.DeleteFunc(pairs, func(p review.Pair) bool { // the finding is about the cluster that a plan.json hides
-			return p.After == nil && hides(has.saved, p.Before) && slices.ContainsFunc(listed, func(f transform.Finding) bool { return f.File == p.Before.Docs[0].File() })
-		})
+		unplanned := unplannedFiles(has.saved, before, slices.Concat(after, rest))
+		result.Found(lists.Flat(unplanned, func(s *clusters.Saved) []transform.Finding { return review.Listed(s.Name, s.Plan.Cluster) })...)
+		pairs = slices.DeleteFunc(pairs, func(p review.Pair) bool { return p.After == nil && hides(unplanned, p.Before) }) // the finding is about it
 	}
 	return r.pairs(ctx, pairs, review.NewPlaces(before, after, rest), v)
 }
@@ -273,15 +272,15 @@ func hides(saved []*clusters.Saved, before *review.Side) bool {
 	})
 }
 
-// listedFiles reports the files that a plan.json of the change lists, but for those that the plan of a cluster
+// unplannedFiles are the files that a plan.json of the change lists, but for those that the plan of a cluster
 // has. Nothing reads them as clusters once the change is merged, so each is made again and compared.
-func listedFiles(saved []*clusters.Saved, before, after []*review.Side) (found []transform.Finding) {
+func unplannedFiles(saved []*clusters.Saved, before, after []*review.Side) []*clusters.Saved {
 	type planned struct {
 		*review.Side
 		folder string
 	}
 	made := map[planned][]planfolder.File{}
-	for _, file := range saved {
+	return lists.Where(saved, func(file *clusters.Saved) bool {
 		of := func(s *review.Side) bool { return s.Identity().Is(file.Plan.Cluster) }
 		has := func(s *review.Side) bool {
 			key := planned{s, filepath.Dir(file.Name)}
@@ -292,11 +291,8 @@ func listedFiles(saved []*clusters.Saved, before, after []*review.Side) (found [
 				return f.Name == filepath.Base(file.Name) && bytes.Equal(f.Content, file.Bytes)
 			})
 		}
-		if !slices.ContainsFunc(after, of) || !slices.ContainsFunc(slices.Concat(after, before), has) {
-			found = append(found, review.Listed(file.Name, file.Plan.Cluster)...)
-		}
-	}
-	return found
+		return !slices.ContainsFunc(after, of) || !slices.ContainsFunc(slices.Concat(after, before), has)
+	})
 }
 
 // filesOf are the files of all plans of a cluster; none if it cannot be planned.
