@@ -54,7 +54,8 @@ func (m *migration) switchWhy() (why string, noGap bool) {
 		return brokenWhy, false
 	}
 	made := !slices.ContainsFunc(components, func(service string) bool { return m.component(service) != external })
-	return m.stages().SwitchWhy(made, transform.EditOf(m.Doc, m.switchEdit))
+	why, noGap = m.stages().SwitchWhy(made, transform.EditOf(m.Doc, m.switchEdit))
+	return why, noGap && !args.Enables(m.argsOf(manager), leaderFlag)
 }
 
 // RKE refuses the file before it changes a machine (rancher/rke, cluster/defaults.go at v1.8.14).

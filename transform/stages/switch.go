@@ -91,12 +91,12 @@ func Registered(own transform.Stage, unseen bool) transform.Stage {
 	return own
 }
 
-// SwitchWhy is why the switch is there, which ends in a space, and whether no manager hands over in it. made means that
-// every component is external: an edit that is left is for the rest.
+// SwitchWhy is why the switch is there, which ends in a space, and whether no manager hands over in it, unless
+// kube-controller-manager has the flag. made means that every component is external: an edit that is left is for the rest.
 func (c Cluster) SwitchWhy(made bool, edit func() (*yamledit.Edit, error)) (why string, noGap bool) {
 	if made {
 		if e, err := edit(); err == nil && !e.Empty() {
-			return switchedWhy, !args.Enables(c.Electors.Kube, leadermigration.Flag)
+			return switchedWhy, true
 		}
 	}
 	switch {
