@@ -66,6 +66,7 @@ func (o *options) runLeaders(ctx context.Context, w *run.Leaders) error {
 		report.WriteOwnership(o.Out, *seen)
 		return err
 	}
-	o.collect("leaders").WriteOne(seen, seen.Subject(cmp.Or(o.Cluster, "cluster")), report.OwnershipTable)
-	return err
+	all := o.collect("leaders")
+	all.WriteOne(seen, seen.Subject(cmp.Or(o.Cluster, "cluster")), report.OwnershipTable)
+	return cmp.Or(err, withCode(all.Code))
 }

@@ -66,13 +66,14 @@ func (o *options) verify(ctx context.Context, v run.Verify) error {
 	if kept != "" {
 		fmt.Fprintln(o.Err, kept)
 	}
+	all := o.collect("verify")
 	if o.OutputFormat == "text" {
 		report.WriteVerification(o.Out, o.Palette, verdict)
 	} else {
-		o.collect("verify").WriteOne(verdict, verdict.Subject(cmp.Or(v.Cluster, v.From, "cluster")), report.FindingTable)
+		all.WriteOne(verdict, verdict.Subject(cmp.Or(v.Cluster, v.From, "cluster")), report.FindingTable)
 	}
-	if verdict.OK {
-		return nil
+	if !verdict.OK {
+		all.Code = max(all.Code, transform.ExitFound)
 	}
-	return withCode(transform.ExitFound)
+	return withCode(all.Code)
 }
