@@ -6,6 +6,7 @@ package controller_test
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -337,5 +338,28 @@ func TestARunEndsWithItsLeaderMigration(t *testing.T) {
 		w.manager.Wait()
 		s := w.Worlds["alder"].Spec(t)
 		assert.True(t, !strings.Contains(s, `"external"`) && len(w.Worlds["alder"].Cordoned()) == 0 && w.Rancher.Object(w.Worlds["alder"].Lock) == "", s)
+	})
+}
+
+func TestAClusterWhoseManagerIsRemovedAfterTheSwitchIsNotMigratedFurther(t *testing.T) {
+	on(t, `{"selector":{},"until":"switch-to-external"}`, []string{"alder"}, func(t *testing.T, w *world) {
+		w.run()
+		w.await(v1alpha1.Complete, "")
+		w.end()
+		one := w.Worlds["alder"]
+		one.API.Do(func() {
+			one.API.DaemonSets = nil
+			one.API.Pods = slices.DeleteFunc(one.API.Pods, func(p corev1.Pod) bool { return strings.Contains(p.Name, "cloud-controller-manager") })
+			clear(one.API.Renews)
+		})
+		one.Forget()
+		w.Rancher.Edit(path, func(o map[string]any) { // as after a delete and a create
+			delete(o, "status")
+			delete(o["spec"].(map[string]any), "until")
+		})
+		w.lead()
+		w.await(v1alpha1.Failed, "")
+		c := w.object().Status.Clusters[0]
+		assert.Truef(t, c.State == "failed" && slices.Contains(c.Findings, "ccm-removed") && one.Patches() == 0, "%+v, %d patches of the cluster", c, one.Patches())
 	})
 }
