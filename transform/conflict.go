@@ -4,6 +4,8 @@
 package transform
 
 import (
+	"cmp"
+
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -39,7 +41,7 @@ func Undetermined(at yamledit.Node, what string) error {
 func EditOf(doc *yamledit.Document, queue func(*yamledit.Edit) error) func() (*yamledit.Edit, error) {
 	return func() (*yamledit.Edit, error) {
 		e := doc.Edit()
-		if err := queue(e); err != nil {
+		if err := cmp.Or(queue(e), e.Err()); err != nil {
 			return nil, err
 		}
 		return e, nil
@@ -64,7 +66,7 @@ func (r *Reverse) Usual(at yamledit.Node, what string) {
 // Reversed queues an undo in an edit.
 func Reversed(e *yamledit.Edit, t Target, queue func(*Reverse) error) error {
 	r := &Reverse{Edit: e, target: t}
-	if err := queue(r); err != nil {
+	if err := cmp.Or(queue(r), e.Err()); err != nil {
 		return err
 	}
 	return r.open

@@ -4,6 +4,7 @@
 package yamledit
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -95,7 +96,7 @@ func (e *Edit) Rename(n Node, key string) {
 		return
 	}
 	if n.key == nil || n.Parent().Get(key).Exists() {
-		e.fail(n.Errorf("the key cannot be renamed", "rename it manually"))
+		e.Fail(n.Errorf("the key cannot be renamed", "rename it manually"))
 		return
 	}
 	e.change(n).rename = &key
@@ -135,7 +136,7 @@ func (e *Edit) InsertAfter(sibling Node, key string, v any) {
 
 func (e *Edit) insertKey(m Node, i int, key string, v any) {
 	if m.Exists() && m.Get(key).Exists() {
-		e.fail(m.Errorf("the key "+key+" already exists", "remove it first"))
+		e.Fail(m.Errorf("the key "+key+" already exists", "remove it first"))
 		return
 	}
 	if sorted, ok := sortedPlace(m, key); ok {
@@ -161,7 +162,7 @@ func (e *Edit) Remove(n Node) {
 	}
 	p := n.Parent()
 	if !p.Exists() {
-		e.fail(n.Errorf("the whole document cannot be removed", "delete the file"))
+		e.Fail(n.Errorf("the whole document cannot be removed", "delete the file"))
 		return
 	}
 	e.change(p).remove[n.index] = true
@@ -180,7 +181,7 @@ func (e *Edit) Adopt(n Node, entries []Node) {
 			return
 		}
 		if c.Parent().y != p.y || c.index != n.index+1+i {
-			e.fail(c.Errorf("the entry is not directly below "+n.Key(), "indent it manually"))
+			e.Fail(c.Errorf("the entry is not directly below "+n.Key(), "indent it manually"))
 			return
 		}
 		e.change(p).moved[c.index] = true
@@ -194,7 +195,7 @@ func (e *Edit) insert(c Node, i int, key string, v any) {
 		return
 	}
 	if !c.IsMap() && !c.IsList() {
-		e.fail(c.Errorf("neither a mapping nor a list", "write it as one manually"))
+		e.Fail(c.Errorf("neither a mapping nor a list", "write it as one manually"))
 		return
 	}
 	ch := e.change(c)
@@ -205,7 +206,7 @@ func (e *Edit) insert(c Node, i int, key string, v any) {
 func (e *Edit) value(n Node, v any) (any, bool) {
 	nv, err := normal(v)
 	if err != nil {
-		e.fail(err)
+		e.Fail(err)
 		return nil, false
 	}
 	return nv, n.doc == e.doc || e.writable(n, true)
@@ -218,11 +219,11 @@ func (e *Edit) writable(n Node, inside bool) bool {
 	case e.err != nil:
 		return false
 	case !n.Exists() || n.doc != e.doc:
-		e.fail(&Error{File: e.doc.File(), Line: e.doc.chunk.Line + 1, What: "an edit names a node that is not in the document", Do: "report this as a bug of rke-lm"})
+		e.Fail(&Error{File: e.doc.File(), Line: e.doc.chunk.Line + 1, What: "an edit names a node that is not in the document", Do: "report this as a bug of rke-lm"})
 		return false
 	}
 	if err := n.sharedAbove(inside); err != nil {
-		e.fail(err)
+		e.Fail(err)
 		return false
 	}
 	return true
@@ -236,7 +237,7 @@ func (e *Edit) reveals(n Node) bool {
 	i := slices.Index(n.parent.y.Content, mergeKey(n.parent.y))
 	for _, from := range sources(n.parent.y.Content[i+1]) {
 		if slices.ContainsFunc(pairs(from), func(p pair) bool { return sameKey(p.key, n.key) }) {
-			e.fail(n.Errorf("a merge key (<<) of the mapping has the same key, which would take effect instead", "copy the values to where they are used"))
+			e.Fail(n.Errorf("a merge key (<<) of the mapping has the same key, which would take effect instead", "copy the values to where they are used"))
 			return false
 		}
 	}
@@ -253,8 +254,25 @@ func (e *Edit) change(n Node) *change {
 	return c
 }
 
-func (e *Edit) fail(err error) {
+// Fail keeps an error, unless there is one already: what queues changes goes on, and Apply returns it.
+func (e *Edit) Fail(err error) {
 	if e.err == nil {
 		e.err = err
 	}
+}
+
+// Err returns the first error of the edit, or of one of a document in it; nil for none.
+func (e *Edit) Err() error {
+	err := e.err
+	for _, in := range e.inner {
+		for _, ed := range in.edits {
+			if err == nil && ed != nil {
+				err = ed.Err()
+			}
+		}
+	}
+	for _, o := range e.others {
+		err = cmp.Or(err, o.Err())
+	}
+	return err
 }

@@ -20,7 +20,7 @@ func without(which ...int) func(*Edit, Node) {
 	return func(e *Edit, n Node) {
 		in, err := e.Embedded(n.Get("m"))
 		if err != nil {
-			e.fail(err)
+			e.Fail(err)
 			return
 		}
 		for _, i := range which {
