@@ -5,6 +5,7 @@ package yamledit
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"reflect"
@@ -16,20 +17,20 @@ import (
 // kubectlValues returns what kubectl reads of a document, up to the first error. Empty documents,
 // which it passes over, are left out. In a stream kubectl cuts a document off its marker, and then drops
 // a byte order mark from its start.
-func kubectlValues(c Chunk) ([]any, error) {
+func kubectlValues(c Chunk) ([]json.RawMessage, error) {
 	var before string
 	if c.Index > 0 && bytes.HasPrefix(c.Bytes, []byte("---")) {
 		before = "\n" // it ends the document before
 	}
-	var all []any
+	var all []json.RawMessage
 	for d := yaml.NewYAMLOrJSONDecoder(io.MultiReader(strings.NewReader(before), bytes.NewReader(c.Bytes)), 4096); ; {
-		var v any
+		var v json.RawMessage
 		switch err := d.Decode(&v); {
 		case errors.Is(err, io.EOF):
 			return all, nil
 		case err != nil:
 			return all, err
-		case v != nil:
+		case len(v) > 0 && string(v) != "null":
 			all = append(all, v)
 		}
 	}
@@ -41,7 +42,7 @@ func KubectlObjects(c Chunk) []map[string]any {
 	values, _ := kubectlValues(c) // it applies what it read before an error
 	var all []map[string]any
 	for _, v := range values {
-		object, _ := v.(map[string]any)
+		object, _ := decoded(v).(map[string]any)
 		if _, isList := object["items"]; !isList {
 			all = append(all, object)
 			continue
@@ -76,19 +77,24 @@ func CheckKubectl(doc *Document) error {
 	root := doc.Root()
 	read, err := kubectlValues(doc.Chunk())
 	if len(read) == 1 && doc.Chunk().Item > 0 {
-		if list, _ := read[0].([]any); len(list) == 1 {
-			read = list
+		if list, _ := decoded(read[0]).([]any); len(list) == 1 {
+			read[0] = bytes.TrimSuffix(bytes.TrimPrefix(read[0], []byte("[")), []byte("]"))
 		}
 	}
-	switch own := root.Value(); {
+	switch own := root.JSON(); {
 	case err != nil && len(read) == 0:
 		return root.Errorf("kubectl cannot read the document", odd)
-	case err != nil || len(read) > 1 || (len(read) == 0) != (own == nil):
+	case err != nil || len(read) > 1 || (len(read) == 0) != (string(own) == "null"):
 		return root.Errorf("kubectl reads other documents here", odd)
-	case own != nil && !reflect.DeepEqual(own, read[0]):
-		return otherwise(root, read[0]).Errorf("kubectl reads another value here, so what would be applied is unknown", odd)
+	case len(read) == 1 && !bytes.Equal(own, read[0]) && !reflect.DeepEqual(root.Value(), decoded(read[0])): // numbers may be written otherwise
+		return otherwise(root, decoded(read[0])).Errorf("kubectl reads another value here, so what would be applied is unknown", odd)
 	}
 	return nil
+}
+
+func decoded(text json.RawMessage) (v any) {
+	_ = json.Unmarshal(text, &v) // it was JSON
+	return v
 }
 
 const odd = "write it as kubectl get -o yaml prints it, without tags, anchors and escapes"

@@ -4,6 +4,7 @@
 package yamledit
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,6 +23,16 @@ func (n Node) Value() any {
 	}
 	n.doc.Visit(weight(n.y))
 	return value(n.y)
+}
+
+// JSON returns the node's Value as json.Marshal writes it, for decoding into another type. A node that
+// does not exist is null.
+func (n Node) JSON() []byte {
+	text, err := json.Marshal(n.Value())
+	if err != nil {
+		panic(err) // not reached: the value is one of JSON
+	}
+	return text
 }
 
 // weight is how many nodes a reader meets in one, aliases read through.
