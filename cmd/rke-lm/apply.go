@@ -105,9 +105,7 @@ func (o *options) applyStages(ctx context.Context, work run.Apply, paths []strin
 			return err
 		}
 	}
-	if work.Options, err = o.Search.Run(ctx, paths); err != nil {
-		return err
-	}
+	work.Options = o.Search.Run(ctx, paths)
 	all := o.collect("apply", paths...)
 	all.Folder, work.Show = work.Folder, all.Applied
 	results, err := work.Run(ctx)

@@ -43,11 +43,7 @@ func (o *options) deployment(ctx context.Context, scaling manifests.Scaling, pat
 		return errors.New("--replicas: a Deployment with one kube-controller-manager cannot replace it, because nothing would create the new pod; use 2 or more")
 	}
 	o.Format, o.Finder.SeparateDocuments = manifests.Name, true
-	found, err := o.Search.Run(ctx, paths)
-	if err != nil {
-		return err
-	}
-	results, err := run.Each(ctx, found, func(f clusters.Cluster, _ transform.Target) (*manifests.Converted, error) {
+	results, err := run.Each(ctx, o.Search.Run(ctx, paths), func(f clusters.Cluster, _ transform.Target) (*manifests.Converted, error) {
 		return manifests.Convert(f.Docs[0], scaling)
 	})
 	if err != nil {

@@ -32,13 +32,11 @@ func newExplain(o *options) *cobra.Command {
 	return c
 }
 
-func (o *options) explain(ctx context.Context, work run.Explain, paths []string) (err error) {
+func (o *options) explain(ctx context.Context, work run.Explain, paths []string) error {
 	if work.Diff != "" && o.OutputFormat != "text" {
 		return errors.New("--diff is text; remove -o json, or compare two outputs of explain -o json")
 	}
-	if work.Options, err = o.Search.Run(ctx, paths); err != nil {
-		return err
-	}
+	work.Options = o.Search.Run(ctx, paths)
 	results, err := work.Run(ctx)
 	if err != nil {
 		return err

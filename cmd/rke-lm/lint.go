@@ -46,9 +46,7 @@ func (o *options) lint(ctx context.Context, work run.Lint, paths []string) error
 	if err != nil {
 		return err
 	}
-	if work.Options, err = o.Search.Run(ctx, paths); err != nil {
-		return err
-	}
+	work.Options = o.Search.Run(ctx, paths)
 	work.Forms = o.OutputFormat != "text"
 	results, err := work.Run(ctx)
 	all := o.collect("lint", paths...)

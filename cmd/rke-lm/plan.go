@@ -65,9 +65,7 @@ func (o *options) plan(ctx context.Context, work run.Plan, text report.PlanText,
 			return err
 		}
 	}
-	if work.Options, err = o.Search.Run(ctx, paths); err != nil {
-		return err
-	}
+	work.Options = o.Search.Run(ctx, paths)
 	work.Stage, work.Classes = text.Stage, o.OutputFormat == "html"
 	work.Brief = work.Folders.Dir == "" && o.OutputFormat == "text" && !text.All && text.Stage == ""
 	results, err := work.Run(ctx)

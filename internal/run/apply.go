@@ -30,7 +30,7 @@ type Apply struct {
 	Files  clusters.Rewriter
 	Server bool // the server does the dry run
 	// Show gets what became of a cluster at once: nothing else shows which objects a run has changed until it was ended.
-	Show func(report.Applied) // nil for nothing
+	Show func(report.Applied)
 }
 
 // saved reports whether saved plans are followed.
@@ -61,7 +61,7 @@ func (a Apply) Run(ctx context.Context) ([]Result[Applied], error) {
 		made.Live = r.Live != nil
 		switch {
 		case r.Live != nil && made.After != nil:
-			a.show(report.Applied{Findings: made.Findings, Cautions: made.Cautions, Manual: made.Manual}) // before it changes
+			a.Show(report.Applied{Findings: made.Findings, Cautions: made.Cautions, Manual: made.Manual}) // before it changes
 			made.Findings, made.Cautions, made.Manual = nil, nil, nil
 			r.Err = a.toObject(ctx, *r)
 		case len(made.Changes) == 0:
@@ -75,7 +75,7 @@ func (a Apply) Run(ctx context.Context) ([]Result[Applied], error) {
 		}
 		made.Ends = files.end(r.Ended)
 		known, failed = known || made.Known, failed || len(made.Ends.Errs) > 0
-		a.show(made.Applied)
+		a.Show(made.Applied)
 	})
 	if err != nil || known || failed || !a.saved() {
 		for i := range results {
@@ -89,32 +89,22 @@ func (a Apply) Run(ctx context.Context) ([]Result[Applied], error) {
 	return nil, transform.NewError(transform.ExitRefused, a.Folder+": it has no plan for these clusters; plan them with --out, or use other files")
 }
 
-func (a Apply) show(made report.Applied) {
-	if a.Show != nil {
-		a.Show(made)
-	}
-}
-
 // States are the states of the clusters, with the command that checks those that were changed.
 func (a Apply) States(results []Result[Applied]) report.States {
-	check, live, changed := "", "", 0
-	for _, r := range results {
-		if !r.Made.Changed {
-			continue
+	changed := lists.Where(results, func(r Result[Applied]) bool { return r.Made.Changed })
+	s := States(results, len(changed) == 1)
+	for i, r := range changed {
+		check := action.Words(stages.VerifyCommand(r.Made.Verify, r.Made.Planned)...)
+		switch {
+		case i == 0:
+			s.Check, s.Live = check, r.Live.Name()
+		case check != s.Check:
+			s.Check = "rke-lm verify --stage STAGE"
 		}
-		one := action.Words(stages.VerifyCommand(r.Made.Verify, r.Made.Planned)...)
-		switch changed++; {
-		case changed == 1:
-			check, live = one, r.Live.Name()
-		case one != check:
-			check = "rke-lm verify --stage STAGE"
-		}
-		if changed > 1 && live != "" {
-			live = "CLUSTER"
+		if i > 0 && s.Live != "" {
+			s.Live = "CLUSTER"
 		}
 	}
-	s := States(results, changed == 1)
-	s.Check, s.Live = check, live
 	return s
 }
 

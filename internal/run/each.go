@@ -27,6 +27,7 @@ type Options struct {
 	Found    []clusters.Result
 	Target   transform.Target
 	Progress *report.Progress // nil where none is shown
+	Err      error            // of the choices, with which every verb fails; nil for none
 
 	Nodes, Parsed int64 // the work of the process before the clusters were found: yamledit.Spent
 }
@@ -39,8 +40,11 @@ type Result[T any] struct {
 	Left   [][]byte         // the documents of the cluster, as the verb leaves them; nil for none
 }
 
-// Each calls work for every cluster, on all cores. It fails if ctx ends.
+// Each calls work for every cluster, on all cores. It fails if a choice is wrong, or ctx ends.
 func Each[T any](ctx context.Context, o Options, work func(clusters.Cluster, transform.Target) (*T, error)) ([]Result[T], error) {
+	if o.Err != nil {
+		return nil, o.Err
+	}
 	defer o.Progress.Start(ctx).End()
 	var done atomic.Int64
 	results := clusters.Each(ctx, 0, o.Found, func(r clusters.Result) Result[T] {

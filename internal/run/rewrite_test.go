@@ -35,8 +35,7 @@ func reached(t *testing.T, text string) (file string, o Options) {
 	file = filepath.Join(t.TempDir(), "harbour.yaml")
 	assert.NilError(t, os.WriteFile(file, []byte(text), 0o600))
 	s := Search{Formats: []transform.Format{rke2.Format()}}
-	o = assert.Value(s.Run(t.Context(), []string{file}))(t)
-	return file, o
+	return file, s.Run(t.Context(), []string{file})
 }
 
 func TestApplyWritesAFileAndReturnsHowTheClusterIsLeft(t *testing.T) {
@@ -55,7 +54,7 @@ func TestApplyWritesAFileAndReturnsHowTheClusterIsLeft(t *testing.T) {
 func TestAFileWithAnErrorIsNotWritten(t *testing.T) {
 	broken := strings.Replace(strings.Replace(harbour, "harbour", "wharf", 1), "aws", "{{ .Provider }}", 1)
 	file, o := reached(t, harbour+"---\n"+broken)
-	results := assert.Value(Apply{Options: o, Choice: plan.Choice{Next: true}}.Run(t.Context()))(t)
+	results := assert.Value(Apply{Options: o, Choice: plan.Choice{Next: true}, Show: func(report.Applied) {}}.Run(t.Context()))(t)
 	ends := results[len(results)-1].Made.Ends
 	text, err := os.ReadFile(file)
 	assert.Truef(t, err == nil && string(text) == harbour+"---\n"+broken && len(ends.Errs) == 1 && len(ends.Clusters) == 0 && ends.Notes[0] == file+": not written, because of errors in it", "%v, %+v", err, ends)
@@ -65,7 +64,7 @@ func TestAFileWithAnErrorIsNotWritten(t *testing.T) {
 
 func TestPlansOfOtherClustersAreRefused(t *testing.T) {
 	file, o := reached(t, harbour)
-	_, err := Apply{Options: o, Choice: plan.Choice{Next: true}, Folder: "plans", Saved: []plan.Saved{}}.Run(t.Context())
+	_, err := Apply{Options: o, Choice: plan.Choice{Next: true}, Show: func(report.Applied) {}, Folder: "plans", Saved: []plan.Saved{}}.Run(t.Context())
 	text, readErr := os.ReadFile(file)
 	assert.Truef(t, readErr == nil && string(text) == harbour && transform.ExitCodeOf(err) == transform.ExitRefused, "%v, %v", err, readErr)
 }
@@ -83,7 +82,7 @@ func (c faulty) Findings(stage string) []transform.Finding {
 func TestAFaultInTheStateOfAClusterEndsNoRun(t *testing.T) {
 	_, o := reached(t, harbour)
 	o.Target = transform.Target{EndState: transform.EndStateOverride}
-	a := Apply{Options: o, Choice: plan.Choice{Stage: stages.DisableLeaderMigration, Through: true}}
+	a := Apply{Options: o, Choice: plan.Choice{Stage: stages.DisableLeaderMigration, Through: true}, Show: func(report.Applied) {}}
 	results, err := a.Run(t.Context())
 	assert.Must(t, err == nil && len(a.States(results).Of) == 1, err, a.States(results))
 	open := results[0].Format.Open

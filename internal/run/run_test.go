@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -25,7 +26,7 @@ func TestAProgramPlansAClusterAndItsFirstStage(t *testing.T) {
 	plans, err := Plan{Options: o}.Run(t.Context())
 	assert.Must(t, err == nil && plans[0].Err == nil, err, plans[0].Err)
 	next := plans[0].Made.Plans[0].Status.Next
-	applied, err := Apply{Options: o, Choice: plan.Choice{Next: true}, Files: clusters.Rewriter{DryRun: true}}.Run(t.Context())
+	applied, err := Apply{Options: o, Choice: plan.Choice{Next: true}, Show: func(report.Applied) {}, Files: clusters.Rewriter{DryRun: true}}.Run(t.Context())
 	assert.Must(t, err == nil && applied[0].Err == nil, err, applied[0].Err)
 	made := applied[0].Made
 	assert.Truef(t, made.Verify == next && len(made.Changes) == 1, "the plan continues with %s, and %s changes %d documents", next, made.Verify, len(made.Changes))

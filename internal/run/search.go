@@ -82,18 +82,19 @@ func (s *Search) CheckLive() error {
 	return nil
 }
 
-// Run finds the clusters in the paths, or in the Rancher that is named. It fails for a choice that is wrong.
-func (s *Search) Run(ctx context.Context, paths []string) (o Options, err error) {
-	if err := s.Check(); err != nil {
-		return o, err
+// Run finds the clusters in the paths, or in the Rancher that is named.
+func (s *Search) Run(ctx context.Context, paths []string) Options {
+	if s.Err = s.Check(); s.Err != nil {
+		return s.Options
 	}
 	defer s.Progress.Start(ctx).End()
 	s.Progress.Reached("clusters", 0, 0)
 	s.Nodes, s.Parsed = yamledit.Spent()
-	if s.Found, err = s.find(ctx, paths); err != nil {
+	found, err := s.find(ctx, paths)
+	if s.Found = found; err != nil {
 		s.Found = []clusters.Result{clusters.Failed(err)}
 	}
-	return s.Options, nil
+	return s.Options
 }
 
 func (s *Search) find(ctx context.Context, paths []string) ([]clusters.Result, error) {
