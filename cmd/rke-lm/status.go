@@ -37,18 +37,18 @@ func (o *options) runStatus(ctx context.Context) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	result, notes, code, err := run.Status{Connector: &o.Connector, Finder: o.Finder, Progress: o.Progress}.Run(ctx)
+	seen, err := run.Status{Connector: &o.Connector, Finder: o.Finder, Progress: o.Progress}.Run(ctx)
 	if err != nil {
 		return err
 	}
-	for _, note := range notes {
+	for _, note := range seen.Notes {
 		fmt.Fprintln(o.Err, note)
 	}
 	if o.OutputFormat == "text" {
-		report.WriteStatuses(o.Out, o.Palette, result.Clusters)
-		report.WriteMigrations(o.Out, o.Palette, result.Migrations)
-	} else if err := o.Dump(result); err != nil {
+		report.WriteStatuses(o.Out, o.Palette, seen.Clusters)
+		report.WriteMigrations(o.Out, o.Palette, seen.Migrations)
+	} else if err := o.Dump(seen.Statuses); err != nil {
 		return err
 	}
-	return withCode(code)
+	return withCode(seen.Code)
 }

@@ -80,45 +80,48 @@ func (s Status) targets() (list []target, err error) {
 	return list, nil
 }
 
-// Run looks at all servers. It returns what is not shown and why, and the exit code.
-func (s Status) Run(ctx context.Context) (result report.Statuses, notes []string, code int, err error) {
+// Run looks at all servers.
+func (s Status) Run(ctx context.Context) (all Seen, err error) {
 	targets, err := s.targets()
 	if err != nil {
-		return result, nil, 0, err
+		return all, err
 	}
 	defer s.Progress.Start(ctx).End()
-	all := seen{list: []report.Status{}}
+	all.TypeMeta, all.Clusters = report.Type("Status"), []report.Status{}
 	// Each look has a time of its own, and shows what it has found by then.
-	for _, one := range clusters.Each(context.WithoutCancel(ctx), StatusServers, targets, func(t target) seen {
-		return bounded(ctx, statusTime, t.name, func(ctx context.Context) seen { return s.look(ctx, t) })
+	for _, one := range clusters.Each(context.WithoutCancel(ctx), StatusServers, targets, func(t target) Seen {
+		return bounded(ctx, statusTime, t.name, func(ctx context.Context) Seen { return s.look(ctx, t) })
 	}) {
 		all.add(one)
 	}
-	result = report.Statuses{TypeMeta: report.Type("Status"), Clusters: all.list, Migrations: all.migrations}
-	return result, all.notes, all.code, nil
+	return all, nil
 }
 
-// seen are lines, their code, the LeaderMigrations there, and why some are not shown.
-type seen struct {
-	list       []report.Status
-	code       int
-	migrations []report.MigrationStatus
-	notes      []string
+// Seen are lines, their exit code, and why some are not shown.
+type Seen struct {
+	report.Statuses
+	Code  int
+	Notes []string
 }
 
-func (s *seen) add(other seen) {
-	s.list, s.code = append(s.list, other.list...), max(s.code, other.code)
-	s.migrations, s.notes = append(s.migrations, other.migrations...), append(s.notes, other.notes...)
+func (s *Seen) add(other Seen) {
+	s.Clusters, s.Code = append(s.Clusters, other.Clusters...), max(s.Code, other.Code)
+	s.Migrations, s.Notes = append(s.Migrations, other.Migrations...), append(s.Notes, other.Notes...)
+}
+
+// lineOf is a cluster with its exit code.
+func lineOf(s report.Status, code int) Seen {
+	return Seen{Statuses: report.Statuses{Clusters: []report.Status{s}}, Code: code}
 }
 
 // bounded looks for no longer than a time. A program for credentials that waits for
 // someone ends with no context, so it is left over.
-func bounded(ctx context.Context, limit time.Duration, name string, look func(context.Context) seen) seen {
+func bounded(ctx context.Context, limit time.Duration, name string, look func(context.Context) Seen) Seen {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	done := make(chan seen, 1)
+	done := make(chan Seen, 1)
 	go func() {
-		var s seen
+		var s Seen
 		err := transform.Guard(name, func() error {
 			s = look(ctx)
 			return nil
@@ -134,13 +137,13 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 	case s := <-done:
 		return s
 	case <-over:
-		return seen{list: []report.Status{{Name: name, Problem: "not complete after " + limit.String() + "; check the API server, or the program for the credentials"}}, code: transform.ExitFailed}
+		return lineOf(report.Status{Name: name, Problem: "not complete after " + limit.String() + "; check the API server, or the program for the credentials"}, transform.ExitFailed)
 	}
 }
 
 // look returns the clusters of one API server: itself, and those that it
 // provisions as a Rancher. One that cannot be read hides none of the others.
-func (s Status) look(ctx context.Context, t target) (all seen) {
+func (s Status) look(ctx context.Context, t target) (all Seen) {
 	if t.err != nil {
 		return troubled(t.name, t.err)
 	}
@@ -156,27 +159,27 @@ func (s Status) look(ctx context.Context, t target) (all seen) {
 }
 
 // troubled is the line of a cluster, or of several, that cannot be read.
-func troubled(name string, err error) seen {
-	return seen{list: []report.Status{{Name: name, Problem: err.Error()}}, code: transform.ExitCodeOf(err)}
+func troubled(name string, err error) Seen {
+	return lineOf(report.Status{Name: name, Problem: err.Error()}, transform.ExitCodeOf(err))
 }
 
 // managed returns the clusters that an API server provisions as a Rancher, their code,
 // and the LeaderMigrations. It fails where nothing is known of the server itself either.
-func (s Status) managed(ctx context.Context, t target) (seen, error) {
+func (s Status) managed(ctx context.Context, t target) (Seen, error) {
 	objects, err := t.server.Find(ctx, s.Query())
 	var part *rancher.Incomplete
 	switch {
 	case err == nil || errors.As(err, &part):
 	case !t.manages && errors.Is(err, rancher.ErrNoRancher):
-		return seen{}, nil
+		return Seen{}, nil
 	case !t.manages && kube.Lacks(err):
 		return troubled("clusters of "+t.name, err), nil
 	default:
-		return seen{}, err
+		return Seen{}, err
 	}
 	all, of := s.migrations(ctx, t)
 	var done atomic.Int64
-	read := func(o rancher.Object) seen {
+	read := func(o rancher.Object) Seen {
 		r := s.read(ctx, t, o, of[o.FullName()])
 		if n := done.Add(1); t.manages {
 			s.Progress.Reached("clusters", int(n), len(objects))
@@ -196,20 +199,20 @@ func (s Status) managed(ctx context.Context, t target) (seen, error) {
 }
 
 // read returns the line of a cluster of a Rancher, which some LeaderMigrations have.
-func (s Status) read(ctx context.Context, t target, o rancher.Object, migrations []string) (r seen) {
+func (s Status) read(ctx context.Context, t target, o rancher.Object, migrations []string) (r Seen) {
 	err := transform.Guard(o.Title(), func() error {
-		r.list = []report.Status{s.provisioned(ctx, &clusters.Live{Server: t.server, Object: o})}
+		r = lineOf(s.provisioned(ctx, &clusters.Live{Server: t.server, Object: o}), transform.ExitDone)
 		return nil
 	})
 	if err != nil {
 		r = troubled(o.Title(), err)
 	}
-	r.list[0].Migrations = migrations
+	r.Clusters[0].Migrations = migrations
 	return r
 }
 
 // itself looks at a cluster.
-func (s Status) itself(ctx context.Context, t target) seen {
+func (s Status) itself(ctx context.Context, t target) Seen {
 	observer := &observe.Observer{Client: t.server.Local()}
 	o, err := observer.Settled(ctx, check.Choice{}, leasePause)
 	if err != nil {
@@ -222,7 +225,7 @@ func (s Status) itself(ctx context.Context, t target) seen {
 	if !v.Known() {
 		out.Warnings++ // who runs the cloud controllers
 	}
-	return seen{list: []report.Status{out}}
+	return lineOf(out, transform.ExitDone)
 }
 
 // provisioned reads how far a cluster has come off its object, as plan does.
@@ -246,18 +249,18 @@ func (s Status) provisioned(ctx context.Context, l *clusters.Live) report.Status
 
 // migrations reads the LeaderMigrations of a Rancher, and returns their names by the clusters as well. Without them the
 // clusters are shown all the same.
-func (s Status) migrations(ctx context.Context, t target) (found seen, of map[string][]string) {
+func (s Status) migrations(ctx context.Context, t target) (found Seen, of map[string][]string) {
 	list, err := controller.List(ctx, t.server.Local())
 	switch {
 	case kube.HasStatus(err, http.StatusForbidden):
-		found.notes = append(found.notes, "note: "+t.name+": LeaderMigrations are not shown, because you do not have permission to list leadermigrations.rke-lm.io")
+		found.Notes = append(found.Notes, "note: "+t.name+": LeaderMigrations are not shown, because you do not have permission to list leadermigrations.rke-lm.io")
 	case err != nil:
-		found.notes = append(found.notes, fmt.Sprintf("note: %s: LeaderMigrations are not shown: %v", t.name, err))
+		found.Notes = append(found.Notes, fmt.Sprintf("note: %s: LeaderMigrations are not shown: %v", t.name, err))
 	}
 	of = map[string][]string{}
 	for _, lm := range list {
 		one := migrationStatus(lm)
-		found.migrations = append(found.migrations, one)
+		found.Migrations = append(found.Migrations, one)
 		for _, c := range lm.Status.Clusters {
 			of[c.Name] = append(of[c.Name], one.Name)
 		}

@@ -19,15 +19,15 @@ func TestALookWithoutAnEndIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		forever := make(chan struct{})
 		defer close(forever)
-		s := bounded(t.Context(), 10*time.Millisecond, "orchard", func(context.Context) seen {
+		s := bounded(t.Context(), 10*time.Millisecond, "orchard", func(context.Context) Seen {
 			<-forever
-			return seen{}
+			return Seen{}
 		})
-		assert.True(t, s.code == transform.ExitFailed && len(s.list) == 1 && s.list[0].Name == "orchard" && strings.Contains(s.list[0].Problem, "; check the API server, or the program for the credentials"), s)
-		s = bounded(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) seen {
+		assert.True(t, s.Code == transform.ExitFailed && len(s.Clusters) == 1 && s.Clusters[0].Name == "orchard" && strings.Contains(s.Clusters[0].Problem, "; check the API server, or the program for the credentials"), s)
+		s = bounded(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) Seen {
 			<-ctx.Done()
-			return seen{list: []report.Status{{Name: "orchard", Problem: "its own"}}, code: transform.ExitRefused}
+			return lineOf(report.Status{Name: "orchard", Problem: "its own"}, transform.ExitRefused)
 		})
-		assert.True(t, s.code == transform.ExitRefused && s.list[0].Problem == "its own", s)
+		assert.True(t, s.Code == transform.ExitRefused && s.Clusters[0].Problem == "its own", s)
 	})
 }
