@@ -35,22 +35,26 @@ func Write(root string, s plan.Saved, files []File, replace bool) (string, error
 	return path, write(realDisk{}, path, s, files, replace)
 }
 
-func write(d disk, path string, s plan.Saved, files []File, replace bool) (err error) {
-	text, err := encode(s, files)
-	if err != nil {
-		return err
-	}
+func write(d disk, path string, s plan.Saved, files []File, replace bool) error {
 	settle(filepath.Dir(path))
 	exists, err := replaceable(path, s, replace)
 	if err != nil {
 		return err
 	}
+	if err := fill(d, path, append(slices.Clone(files), File{PlanFile, encode(s, files)}), exists); err != nil {
+		return fmt.Errorf("%s: the plan was not written: %w; free disk space, or use another folder", path, err)
+	}
+	return nil
+}
+
+// fill completes a folder, so that all of it is on the disk, before it puts it in its place.
+func fill(d disk, path string, files []File, exists bool) (err error) {
 	if err := d.makeFolders(filepath.Dir(path)); err != nil {
-		return unwritten(path, err)
+		return err
 	}
 	made, lock, err := d.makeTemporary(filepath.Dir(path))
 	if err != nil {
-		return unwritten(path, err)
+		return err
 	}
 	defer lock.Release()
 	defer func() {
@@ -58,27 +62,15 @@ func write(d disk, path string, s plan.Saved, files []File, replace bool) (err e
 			d.remove(made)
 		}
 	}()
-	if err := fill(d, made, append(slices.Clone(files), File{PlanFile, text})); err != nil {
-		return unwritten(path, err)
-	}
-	if err := put(d, made, path, exists); err != nil {
-		return unwritten(path, err)
-	}
-	return nil
-}
-
-func unwritten(path string, err error) error {
-	return fmt.Errorf("%s: the plan was not written: %w; free disk space, or use another folder", path, err)
-}
-
-// fill completes a folder: when it returns, all of it is on the disk.
-func fill(d disk, folder string, files []File) error {
 	for _, f := range files {
-		if err := d.writeFile(filepath.Join(folder, f.Name), f.Content); err != nil {
+		if err := d.writeFile(filepath.Join(made, f.Name), f.Content); err != nil {
 			return err
 		}
 	}
-	return d.sync(folder)
+	if err := d.sync(made); err != nil {
+		return err
+	}
+	return put(d, made, path, exists)
 }
 
 // put gives a complete folder its name. A folder cannot replace one that is not
