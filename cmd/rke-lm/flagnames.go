@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rke-lm/rke-lm/internal/run"
+	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // flagError names what is wrong with a flag: of one that does not exist the one that was meant, if no other can be.
 func flagError(c *cobra.Command, err error) error {
-	if args := c.Flags().Args(); !c.HasParent() && len(args) > 0 {
-		return unknownCommand(c, args)
+	if given := c.Flags().Args(); !c.HasParent() && len(given) > 0 {
+		return unknownCommand(c, given)
 	}
 	if invalid, is := errors.AsType[*pflag.InvalidValueError](err); is {
 		f := invalid.GetFlag()
@@ -35,7 +35,7 @@ func flagError(c *cobra.Command, err error) error {
 		var known []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		name, _, _ := strings.Cut(unknown.GetSpecifiedName(), "=")
-		do = strings.Replace(run.Meant(name, known, do), "mean ", "mean --", 1)
+		do = strings.Replace(args.Meant(name, known, do), "mean ", "mean --", 1)
 	}
 	return fmt.Errorf("%w; %s", err, do)
 }

@@ -93,7 +93,7 @@ func linesOf(n yamledit.Node) []int {
 func values(e yamledit.Entry, known map[string]Kind) ([]string, error) {
 	kind, ok := known[e.Key]
 	if !ok {
-		return nil, unknown(e, known)
+		return nil, e.Value.Errorf("not a migration option", args.Meant(e.Key, slices.Sorted(maps.Keys(known)), "use the name of a migration option without dashes; plan --help lists them"))
 	}
 	switch v := e.Value.Value().(type) {
 	case string:
@@ -126,14 +126,4 @@ func texts(list []any) ([]string, bool) {
 		out[i] = s
 	}
 	return out, true
-}
-
-// unknown names the key that may have been meant.
-func unknown(e yamledit.Entry, known map[string]Kind) error {
-	names := slices.Sorted(maps.Keys(known))
-	do := "use the name of a migration option without dashes; plan --help lists them"
-	if near, ok := args.Nearest(e.Key, names); ok {
-		do = "did you mean " + near + "?"
-	}
-	return e.Value.Errorf("not a migration option", do)
 }

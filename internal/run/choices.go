@@ -31,10 +31,7 @@ func CheckChoices(t transform.Target, rules []transform.Rule) error {
 	for _, c := range []struct{ flag, value string }{
 		{"end-state", t.EndState}, {"cordon", t.Cordon}, {"rbac", t.RBAC}, {"leader-migration-config", t.LeaderMigrationConfig},
 	} {
-		if c.value == "" {
-			continue
-		}
-		if err := CheckOneOf(c.flag, c.value, ChoiceValues[c.flag]...); err != nil {
+		if err := CheckOneOf(c.flag, c.value, ChoiceValues[c.flag]...); c.value != "" && err != nil {
 			return err
 		}
 	}
@@ -84,7 +81,7 @@ func CheckAccept(accept []string, rules []transform.Rule) error {
 	for _, id := range accept {
 		i := slices.IndexFunc(rules, func(r transform.Rule) bool { return r.Is(id) })
 		if i < 0 {
-			return fmt.Errorf("--accept %s: no such rule; %s", id, Meant(id, Acceptable(rules), "rke-lm rules lists them"))
+			return fmt.Errorf("--accept %s: no such rule; %s", id, args.Meant(id, Acceptable(rules), "rke-lm rules lists them"))
 		}
 		if !rules[i].Acceptable {
 			return fmt.Errorf("--accept %s: this rule cannot be accepted; correct what it finds", id)
@@ -104,13 +101,5 @@ func CheckOneOf(flag, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return fmt.Errorf("--%s %s is not known; %s", flag, value, Meant(value, allowed, "use one of "+strings.Join(allowed, ", ")))
-}
-
-// Meant suggests the known word that another one was meant to be, or gives other advice.
-func Meant(word string, known []string, otherwise string) string {
-	if near, found := args.Nearest(word, known); found && near != word {
-		return "did you mean " + near + "?"
-	}
-	return otherwise
+	return fmt.Errorf("--%s %s is not known; %s", flag, value, args.Meant(value, allowed, "use one of "+strings.Join(allowed, ", ")))
 }

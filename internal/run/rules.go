@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
@@ -49,7 +50,7 @@ func Rules(formats []transform.Format, named ...string) (all []report.Rule, err 
 	for _, name := range named {
 		all = slices.DeleteFunc(all, func(r report.Rule) bool { return r.Name != name && transform.FormerName(r.Name) != name })
 		if len(all) == 0 {
-			return nil, errors.New("there is no rule " + name + "; " + Meant(name, RuleNames(formats), "rke-lm rules lists them"))
+			return nil, errors.New("there is no rule " + name + "; " + args.Meant(name, RuleNames(formats), "rke-lm rules lists them"))
 		}
 	}
 	return all, nil

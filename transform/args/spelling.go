@@ -29,6 +29,14 @@ func Nearest(word string, known []string) (string, bool) {
 	return "", false
 }
 
+// Meant suggests the known word that another one was meant to be, or gives other advice.
+func Meant(word string, known []string, otherwise string) string {
+	if near, found := Nearest(word, known); found && near != word {
+		return "did you mean " + near + "?"
+	}
+	return otherwise
+}
+
 // IsSlip reports whether a word is another one, but for case, separators and as
 // many letters as a slip changes.
 func IsSlip(word, of string) bool { return Distance(kebab(word), of) <= slip(of) }
