@@ -31,7 +31,6 @@ func checkGiven(flags *pflag.FlagSet) error {
 // connectionFlags are those of every verb that connects to something.
 func (c *options) connectionFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	defer group(f, connectionGroup)()
 	f.StringVar(&c.Kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, or ~/.kube/config)")
 	f.StringVar(&c.Context, "context", "", "context of the kubeconfig (default: the current context)")
 	f.StringVar(&c.Rancher, "rancher-url", "", "URL of a Rancher, instead of a kubeconfig; the token is read from "+rancher.TokenVariable+" or --token-file")
@@ -43,20 +42,21 @@ func (c *options) connectionFlags(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("rancher-url", "rancher-cli", "kubeconfig")
 	cmd.MarkFlagsMutuallyExclusive("rancher-url", "rancher-cli", "context")
 	cmd.MarkFlagsMutuallyExclusive("cacert", "insecure-skip-tls-verify")
+	group(f, connectionGroup)
 }
 
 // clusterFlag is that of verbs about one cluster.
 func (c *options) clusterFlag(f *pflag.FlagSet) {
-	defer group(f, connectionGroup)()
 	f.StringVar(&c.Cluster, "cluster", "", "a cluster of a Rancher; NAMESPACE/NAME, a name, or an ID such as c-m-abcdefgh")
+	group(f, connectionGroup)
 }
 
 // clusterFlags are those of verbs about several clusters.
 func (c *options) clusterFlags(cmd *cobra.Command) {
-	defer group(cmd.Flags(), connectionGroup)()
 	c.clusterFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&c.Selector, "selector", "l", "", "the clusters of a Rancher with these labels")
 	cmd.MarkFlagsMutuallyExclusive("cluster", "selector")
+	group(cmd.Flags(), connectionGroup)
 }
 
 // allFlags are those of verbs about files that also take clusters of a Rancher.

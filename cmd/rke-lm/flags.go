@@ -25,16 +25,16 @@ import (
 
 // inputFlags are those of every verb that reads clusters.
 func (o *options) inputFlags(f *pflag.FlagSet) {
-	defer group(f, inputGroup)()
 	f.StringVar(&o.Format, "distro", "", "read every document as this distro instead of detecting it: "+strings.Join(formatNames(), ", "))
 	f.StringVar(&o.HostNames, run.HostNames, "", "file with a line NODE HOSTNAME for each Node of the one cluster, from the command in the guide: where all are equal, external keeps the names")
 	f.StringVar(&o.Target.AssumeVersion, "assume-version", "", "release for files without one, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
+	group(f, inputGroup)
 }
 
 // excludeFlag is that of verbs that search folders or commits.
 func (o *options) excludeFlag(f *pflag.FlagSet) {
-	defer group(f, inputGroup)()
 	f.StringArrayVar(&o.exclude, "exclude", nil, "leave out files and folders; a name, or a path with * and ** (repeatable)")
+	group(f, inputGroup)
 }
 
 // leaveOut checks the patterns of what is left out.
@@ -47,11 +47,11 @@ func (o *options) leaveOut() (err error) {
 
 // fileFlags are those of verbs that read files.
 func (o *options) fileFlags(f *pflag.FlagSet) {
-	defer group(f, inputGroup)()
 	o.inputFlags(f)
 	o.valuesFlag(f, valuesInFiles)
 	o.excludeFlag(f)
 	f.BoolVar(&o.Finder.Unknown, "skip-unknown", false, "skip files without a cluster also if they are named, as with $(git ls-files '*.yaml')")
+	group(f, inputGroup)
 }
 
 // What becomes of the file.
@@ -61,8 +61,8 @@ const (
 )
 
 func (o *options) valuesFlag(f *pflag.FlagSet, usage string) {
-	defer group(f, inputGroup)()
 	f.StringVar(&o.Finder.Values, run.CCMValues, "", usage)
+	group(f, inputGroup)
 }
 
 // manualDone is the flag that confirms manual stages.
@@ -71,7 +71,6 @@ const manualDone = "manual-done"
 // targetFlags are the operator's choices.
 func (o *options) targetFlags(f *pflag.FlagSet) {
 	t := &o.Target
-	defer group(f, choiceGroup)()
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "by-hand" { // until the release before
 			name = manualDone
@@ -94,14 +93,15 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.RKEVersion, "rke-version", "", "RKE that will apply it: 1.4.15, 1.5.0 and later know external-aws")
 	f.StringArrayVar(&t.ManualDone, manualDone, nil, "a manual stage that is done (repeatable)")
 	f.StringArrayVar(&t.Accept, "accept", nil, "accept the errors of a rule (repeatable); rke-lm rules lists the rules, and rke-lm rules RULE shows when")
+	group(f, choiceGroup)
 }
 
 // pathFlags choose the stages of a migration, and with them what has to hold after each.
 func pathFlags(f *pflag.FlagSet, t *transform.Target) {
-	defer group(f, choiceGroup)()
 	f.BoolVar(&t.KeepLeaderMigration, "keep-leader-migration", false, "keep leader migration enabled at the end")
 	f.BoolVar(&t.NoLeaderMigration, "no-leader-migration", false, "migrate without leader migration: chart, switch, verify")
 	f.BoolVar(&t.ShortLeases, "short-leases", false, "shorten the gaps of the migration with shorter timings of the managers' leases; see background.md")
+	group(f, choiceGroup)
 }
 
 func (o *options) outputFlag(c *cobra.Command, formats ...string) {

@@ -55,9 +55,9 @@ no other cluster starts, and those in progress finish. The end is a report.`,
 		}
 		return m.start(c, migrate.Forward)
 	}
-	m.flags(c)
 	o.clusterFlags(c)
 	m.wavesFlags(c.Flags())
+	m.flags(c)
 	c.Flags().StringVar(&m.work.Chosen.Until, "until", "", "the last stage to apply (default: all)")
 	c.Flags().BoolVar(&m.work.Chosen.EtcdSnapshot, "etcd-snapshot", false, "take an etcd snapshot with Rancher before the first write and before the switch")
 	c.Flags().StringVar(&restart, "restart-command", "", "run this in a shell to restart the kubelet of a machine whose Node was drained and deleted to register again; NODE, ADDRESS and COMMAND are set")
@@ -70,11 +70,11 @@ no other cluster starts, and those in progress finish. The end is a report.`,
 var wavesFlags = []string{"canary", "wave-size", "max-unavailable", "max-failures"}
 
 func (c *runOptions) wavesFlags(f *pflag.FlagSet) {
-	defer group(f, wavesGroup)()
 	f.StringArrayVar(&c.work.Canaries, "canary", nil, "a cluster of the first wave, in which no failure is tolerated (repeatable)")
 	f.IntVar(&c.work.Size, "wave-size", 0, "number of clusters in each of the other waves (default: one wave with all of them)")
 	f.IntVar(&c.work.Limits.Unavailable, "max-unavailable", 1, "most clusters that are migrated at the same time")
 	f.IntVar(&c.work.Limits.Failures, "max-failures", 0, "most clusters that can fail before no other one starts")
+	group(f, wavesGroup)
 }
 
 // checkWaves refuses them for one cluster, where they mean nothing.

@@ -31,8 +31,8 @@ the point of no return.`,
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return b.start(c, migrate.Backward)
 	}
-	b.flags(c)
 	o.clusterFlag(c.Flags())
+	b.flags(c)
 	c.Flags().StringVar(&b.work.Chosen.Planner.To, "to", "", "the stage to roll back to (default: before all stages)")
 	c.Flags().BoolVar(&o.Target.CanonicalForm, "canonical", false, "if the object does not show the previous form, use the usual form")
 	oneOf(c, "to", stages.Names())

@@ -29,18 +29,13 @@ const (
 	globalGroup     = "Global Flags"
 )
 
-// group puts the flags that are defined until the function it returns is called into a
-// group.
-func group(f *pflag.FlagSet, name string) func() {
-	before := map[string]bool{}
-	f.VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
-	return func() {
-		f.VisitAll(func(one *pflag.Flag) {
-			if !before[one.Name] && one.Annotations[groupAnnotation] == nil {
-				f.SetAnnotation(one.Name, groupAnnotation, []string{name}) // it fails only for a flag that does not exist
-			}
-		})
-	}
+// group puts the flags that are in no group yet into one.
+func group(f *pflag.FlagSet, name string) {
+	f.VisitAll(func(one *pflag.Flag) {
+		if one.Annotations[groupAnnotation] == nil {
+			f.SetAnnotation(one.Name, groupAnnotation, []string{name}) // it fails only for a flag that does not exist
+		}
+	})
 }
 
 // groupOf is the group of a flag.
