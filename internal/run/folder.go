@@ -108,11 +108,23 @@ func (fs *Folders) claim(s plan.Saved) error {
 	return nil
 }
 
+// bookFiles are what a plan folder holds for people: a runbook, and the files that it names.
+type bookFiles struct {
+	report.Runbook
+	files []planfolder.File
+}
+
+// add adds a file, and returns its name.
+func (b *bookFiles) add(name string, content []byte) string {
+	b.files = append(b.files, planfolder.File{Name: name, Content: content})
+	return name
+}
+
 // planFiles returns what a plan folder holds for people. server are the flags that name the
 // Rancher of a live cluster.
 func planFiles(p *plan.Plan, shown report.Plan, folder string, paths []string, of clusters.Cluster, server []string) ([]planfolder.File, error) {
 	from := newStart(folder, paths)
-	book := report.Runbook{Plan: p, Top: from.name(), Folder: from.path(folder), Paths: map[string]string{}}
+	book := bookFiles{Runbook: report.Runbook{Plan: p, Top: from.name(), Folder: from.path(folder), Paths: map[string]string{}}}
 	if of.Live != nil {
 		book.Live, book.Server = of.Live.Name(), server
 	}
@@ -132,78 +144,69 @@ func planFiles(p *plan.Plan, shown report.Plan, folder string, paths []string, o
 		}
 	}
 	suffixes := suffixesOf(p.Start)
-	var files []planfolder.File
 	for i, doc := range p.Start {
-		book.Start = append(book.Start, "00-start"+suffixes[i])
-		files = append(files, planfolder.File{Name: book.Start[i], Content: doc.Standalone()})
+		book.Start = append(book.Start, book.add("00-start"+suffixes[i], doc.Standalone()))
 	}
 	before := slices.Clone(book.Start)
 	for i, step := range p.Steps {
-		stage, held, err := stageFiles(i+1, step, shown.Stages[i].Diff, suffixes, before)
-		if err != nil {
+		if err := book.stage(step, shown.Stages[i].Diff, suffixes, before); err != nil {
 			return nil, err
 		}
 		if of.Live == nil { // apply --cluster makes its own
-			held = append(held, patchFiles(p, step, &stage)...)
+			book.patches(step)
 		}
-		book.Stages = append(book.Stages, stage)
-		files = append(files, held...)
 	}
 	var text bytes.Buffer
 	book.Write(&text)
-	return append(files, planfolder.File{Name: runbookFile, Content: report.EscapeText(text.Bytes())}, planfolder.File{Name: ".gitignore", Content: []byte("*\n")}), nil
+	book.add(runbookFile, report.EscapeText(text.Bytes()))
+	book.add(".gitignore", []byte("*\n"))
+	return book.files, nil
 }
 
 const runbookFile = "runbook.md"
 
-// stageFiles returns the files of one stage, by its number in the plan, and their names. before are
-// the names of the documents as the stage finds them, and become those after it.
-func stageFiles(number int, s plan.Step, diff string, suffixes, before []string) (report.RunbookStage, []planfolder.File, error) {
-	stage := report.RunbookStage{Number: fmt.Sprintf("%02d", number)}
-	var files []planfolder.File
+// stage adds the files of the next stage. before are the names of the documents as the stage finds them, and become
+// those after it.
+func (b *bookFiles) stage(s plan.Step, diff string, suffixes, before []string) error {
+	stage := report.RunbookStage{Number: fmt.Sprintf("%02d", len(b.Stages)+1)}
 	if s.Changes() {
 		name := stage.Number + "-" + s.Stage.Name
-		stage.Diff = name + ".diff"
-		files = []planfolder.File{{Name: stage.Diff, Content: report.EscapeText([]byte(diff))}}
+		stage.Diff = b.add(name+".diff", report.EscapeText([]byte(diff)))
 		for i, r := range s.Documents {
 			if !r.Changes() {
 				continue
 			}
 			at := fmt.Sprintf("%s:%d", r.Before.File(), r.Before.Root().Line())
 			stage.Documents = append(stage.Documents, report.RunbookDocument{Revision: r, Name: name + suffixes[i], Was: before[i], In: at})
-			files = append(files, planfolder.File{Name: name + suffixes[i], Content: r.After.Standalone()})
-			before[i] = name + suffixes[i]
+			before[i] = b.add(name+suffixes[i], r.After.Standalone())
 		}
 	}
 	related, err := s.Files()
 	for _, f := range append(related, s.Prepared()...) {
-		stage.Files = append(stage.Files, f.Name)
-		files = append(files, planfolder.File{Name: f.Name, Content: []byte(f.Content)})
+		stage.Files = append(stage.Files, b.add(f.Name, []byte(f.Content)))
 	}
-	return stage, files, err
+	b.Stages = append(b.Stages, stage)
+	return err
 }
 
-// patchFiles returns the patches of one stage, for those who do it with kubectl.
-func patchFiles(p *plan.Plan, s plan.Step, stage *report.RunbookStage) []planfolder.File {
-	var files []planfolder.File
-	for i := range stage.Documents {
-		d := &stage.Documents[i]
-		patches, err := p.Patches(s, d.Revision)
+// patches adds the patches of the last stage, for those who do it with kubectl.
+func (b *bookFiles) patches(s plan.Step) {
+	documents := b.Stages[len(b.Stages)-1].Documents
+	for i := range documents {
+		d := &documents[i]
+		patches, err := b.Plan.Patches(s, d.Revision)
 		if err != nil {
 			d.NoPatch = err.Error()
 			continue
 		}
 		name := strings.TrimSuffix(d.Name, filepath.Ext(d.Name))
 		if patches.Do != nil {
-			d.Patch = name + ".patch.json"
-			files = append(files, planfolder.File{Name: d.Patch, Content: patches.Do})
+			d.Patch = b.add(name+".patch.json", patches.Do)
 		}
 		if patches.Undo != nil && !s.Stage.Permanent {
-			d.UndoPatch = name + ".undo.patch.json"
-			files = append(files, planfolder.File{Name: d.UndoPatch, Content: patches.Undo})
+			d.UndoPatch = b.add(name+".undo.patch.json", patches.Undo)
 		}
 	}
-	return files
 }
 
 // suffixesOf are the ends of the names of files with these documents: the extension,
@@ -256,10 +259,7 @@ func (s start) path(absolute string) string {
 	if s.top == "" {
 		return absolute
 	}
-	rel, err := filepath.Rel(s.folder, absolute)
-	if err != nil {
-		return absolute
-	}
+	rel, _ := filepath.Rel(s.folder, absolute) // both are in the repository
 	return filepath.ToSlash(rel)
 }
 
