@@ -87,18 +87,16 @@ func (e Explain) compare(f clusters.Cluster, t transform.Target) (*report.Explai
 	if err != nil {
 		return nil, err
 	}
-	before, err := e.effective(f.Format, step.Before(), t)
-	if err != nil {
-		return nil, err
-	}
-	after, err := e.effective(f.Format, step.After(), t)
-	if err != nil {
-		return nil, err
+	var of [2]report.EffectiveConfig // before the stage, and after it
+	for i, docs := range [][]*yamledit.Document{step.Before(), step.After()} {
+		if of[i], err = e.effective(f.Format, docs, t); err != nil {
+			return nil, err
+		}
 	}
 	x := &report.Explained{}
-	for i, c := range before.Classes {
-		name := fmt.Sprintf("%s/%s class %s", before.Namespace, before.Name, c.Name)
-		if d := udiff.Unified(name+" before "+e.Diff, name+" after "+e.Diff, c.Lines(), after.Classes[i].Lines()); d != "" {
+	for i, c := range of[0].Classes {
+		name := fmt.Sprintf("%s/%s class %s", of[0].Namespace, of[0].Name, c.Name)
+		if d := udiff.Unified(name+" before "+e.Diff, name+" after "+e.Diff, c.Lines(), of[1].Classes[i].Lines()); d != "" {
 			x.Diffs = append(x.Diffs, d)
 		}
 	}

@@ -4,6 +4,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -45,10 +46,7 @@ func (a Apply) patch(ctx context.Context, c change, t transform.Target, made *re
 		return err
 	}
 	findings, err := c.Preconditions(ctx, t)
-	if err != nil {
-		return err
-	}
-	if err := rollout.Refuse(c.Docs[0].File(), findings); err != nil {
+	if err := cmp.Or(err, rollout.Refuse(c.Docs[0].File(), findings)); err != nil {
 		return err
 	}
 	made.Accepted = findings
