@@ -18,7 +18,7 @@ import (
 )
 
 func newVerify(o *options) *cobra.Command {
-	v := run.Verify{Connector: &o.Connector, Engine: engine, In: o.in}
+	v := run.Verify{Connector: &o.Connector, Arguments: run.Arguments{Engine: engine}, In: o.in}
 	c := &cobra.Command{
 		Use:   "verify",
 		Short: "Check a live cluster, or a dump of one",

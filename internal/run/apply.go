@@ -128,36 +128,44 @@ func (a Apply) cluster(f clusters.Cluster, t transform.Target) (*Applied, error)
 	return made, err
 }
 
-// steps returns what is to be done to a cluster, and the manual stages before and
-// after it; nothing is left to do where it returns none.
+// steps returns what is to be done to a cluster, by its saved plan or by one that is made, and the manual stages before
+// and after it; nothing is left to do where it returns none.
 func (a Apply) steps(f clusters.Cluster, saved plan.Saved, made *Applied) (steps, manual []plan.Step, err error) {
-	if err := stages.CheckUndone(f.Docs[0].File(), a.Undo); err != nil {
+	if err := stages.CheckUndone(f.Docs[0].File(), a.Undo); err != nil || !made.Known {
 		return nil, nil, err
 	}
-	t := made.Target
+	var p *plan.Plan
 	switch {
-	case !made.Known:
-		return nil, nil, nil
-	case a.saved():
-		return a.savedSteps(f, saved)
-	case a.Undo != "":
-		steps, err = plan.Undo(f.Format, f.Docs, t, a.Undo, a.Choice.Through)
+	case a.saved() && a.Undo != "":
+		steps, err = saved.Undo(f.Docs, a.Undo, a.Choice.Through)
 		return steps, nil, err
+	case a.Undo != "":
+		steps, err = plan.Undo(f.Format, f.Docs, made.Target, a.Undo, a.Choice.Through)
+		return steps, nil, err
+	case a.saved():
+		p, err = saved.Open(f.Docs)
+	default:
+		p, err = plan.BuildFor(f.Format, f.Docs, made.Target, a.Choice)
 	}
-	p, err := plan.BuildFor(f.Format, f.Docs, t, a.Choice)
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		made.Planned = p.Target
+		steps, err = p.Choose(a.Choice)
 	}
-	made.Planned = p.Target
-	steps, err = p.Choose(a.Choice)
-	// What errors block is not written.
-	if err == nil && !slices.ContainsFunc(steps, blocked) {
+	switch {
+	case err != nil:
+	case a.saved():
+		err = blockedSince(f, steps, p.Target)
+	case !slices.ContainsFunc(steps, blocked): // what errors block is not written
+		t := made.Target
 		if p.Target.Upgrades() {
 			t = p.Target // a plan of the result would be that of the next minor
 		}
 		err = plan.StayDone(f.Format, steps, t)
 	}
-	return steps, p.Passed(steps, a.Choice), err
+	if err != nil {
+		return nil, nil, err
+	}
+	return steps, p.Passed(steps, a.Choice), nil
 }
 
 func blocked(s plan.Step) bool { return s.State == plan.Blocked }

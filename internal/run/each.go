@@ -120,11 +120,7 @@ func stateOf(c clusters.Cluster, t transform.Target, left [][]byte) (s report.St
 		return s, false
 	}
 	err := transform.Guard(c.Place(), func() error {
-		docs, err := revised(c.Docs, left)
-		if err != nil {
-			return err
-		}
-		p, err := plan.BuildFor(c.Format, docs, t, plan.Choice{Next: true})
+		p, err := plan.BuildFor(c.Format, revised(c.Docs, left), t, plan.Choice{Next: true})
 		if err != nil {
 			return err
 		}

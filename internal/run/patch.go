@@ -22,11 +22,7 @@ import (
 func (a Apply) toObject(ctx context.Context, r Result[Applied]) error {
 	made := r.Made
 	err := transform.Guard(r.Place(), func() error {
-		after, err := revised(r.Docs, made.After)
-		if err != nil {
-			return err
-		}
-		return a.patch(ctx, change{r.Cluster, after[0]}, r.Target, &made.Applied)
+		return a.patch(ctx, change{r.Cluster, revised(r.Docs, made.After)[0]}, r.Target, &made.Applied)
 	})
 	done := "applied; Rancher now brings it to the machines, one at a time"
 	switch {

@@ -15,27 +15,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// savedSteps takes the documents of a cluster as far as its saved plan says.
-func (a Apply) savedSteps(f clusters.Cluster, saved plan.Saved) (steps, manual []plan.Step, err error) {
-	if a.Undo != "" {
-		steps, err = saved.Undo(f.Docs, a.Undo, a.Choice.Through)
-		return steps, nil, err
-	}
-	p, err := saved.Open(f.Docs)
-	if err != nil {
-		return nil, nil, err
-	}
-	if steps, err = p.Choose(a.Choice); err != nil {
-		return nil, nil, err
-	}
-	for i := range steps {
-		if err := blockedSince(f.Format, &steps[i], f.For(p.Target)); err != nil {
-			return nil, nil, err
-		}
-	}
-	return steps, p.Passed(steps, a.Choice), nil
-}
-
 // picked is the saved plan of a cluster, with the manual stages that are confirmed since.
 func (a Apply) picked(f clusters.Cluster) (plan.Saved, bool) {
 	plan, ok := plan.Pick(a.Saved, f.Format.Identify(f.Docs[0]), f.Docs, a.Undo != "")
@@ -45,37 +24,38 @@ func (a Apply) picked(f clusters.Cluster) (plan.Saved, bool) {
 
 func texts(docs []*yamledit.Document) [][]byte { return lists.Map(docs, (*yamledit.Document).Bytes) }
 
-// revised returns documents with other texts; one whose text stays is the same.
-func revised(docs []*yamledit.Document, texts [][]byte) ([]*yamledit.Document, error) {
+// revised returns documents with other texts, of which each was parsed before; one whose text stays is the same.
+func revised(docs []*yamledit.Document, texts [][]byte) []*yamledit.Document {
 	after := slices.Clone(docs)
 	for i, doc := range docs {
-		chunk := doc.Chunk()
-		if bytes.Equal(chunk.Bytes, texts[i]) {
-			continue
-		}
-		var err error
-		chunk.Bytes = texts[i]
-		if after[i], err = yamledit.Parse(chunk); err != nil {
-			return nil, err
+		if chunk := doc.Chunk(); !bytes.Equal(chunk.Bytes, texts[i]) {
+			chunk.Bytes = texts[i]
+			after[i], _ = yamledit.Parse(chunk)
 		}
 	}
-	return after, nil
+	return after
 }
 
-// blockedSince blocks a step for errors that earlier versions of rke-lm did not find as they planned it.
-func blockedSince(d transform.Format, s *plan.Step, chosen transform.Target) error {
-	c, err := d.Open(s.Before(), chosen)
-	if err != nil || s.State == plan.Blocked {
-		return err
-	}
-	chosen = c.Chosen()
-	chosen.Before = c
-	if c, err = d.Open(s.After(), chosen); err != nil {
-		return err
-	}
-	for _, f := range transform.Stopping(c.Findings(s.Stage.Name)) {
-		if f.Rule == rules.NodeRename.ID || f.Rule == rules.LeaseTimingsUnsafe.ID {
-			s.State, s.Findings = plan.Blocked, append(s.Findings, f)
+// blockedSince blocks steps for errors that earlier versions of rke-lm did not find as they planned them.
+func blockedSince(f clusters.Cluster, steps []plan.Step, planned transform.Target) error {
+	for i := range steps {
+		s := &steps[i]
+		c, err := f.Format.Open(s.Before(), f.For(planned))
+		if err != nil {
+			return err
+		}
+		if s.State == plan.Blocked {
+			continue
+		}
+		chosen := c.Chosen()
+		chosen.Before = c
+		if c, err = f.Format.Open(s.After(), chosen); err != nil {
+			return err
+		}
+		for _, found := range transform.Stopping(c.Findings(s.Stage.Name)) {
+			if found.Rule == rules.NodeRename.ID || found.Rule == rules.LeaseTimingsUnsafe.ID {
+				s.State, s.Findings = plan.Blocked, append(s.Findings, found)
+			}
 		}
 	}
 	return nil

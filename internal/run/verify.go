@@ -25,20 +25,18 @@ import (
 // Verify checks a live cluster, or a dump of one.
 type Verify struct {
 	*Connector
-	Stage    string           // whose result is checked as well; "" for none
-	Target   transform.Target // of the migration as it was planned
-	From     string           // the dump; "" for a live cluster, and - for In
-	In       io.Reader        // standard input
-	Wait     time.Duration    // for which it is checked again while there are errors, whose number is noted
-	AllPods  bool
-	Against  string // the file of the snapshot to compare with; "" for that of the cluster
-	Dump     string // the file that gets a dump; "" for none
-	Snapshot string // the file that gets a snapshot, or InCluster; "" for none
+	Arguments                  // of a kube-controller-manager that is no pod
+	Stage     string           // whose result is checked as well; "" for none
+	Target    transform.Target // of the migration as it was planned
+	From      string           // the dump; "" for a live cluster, and - for In
+	In        io.Reader        // standard input
+	Wait      time.Duration    // for which it is checked again while there are errors, whose number is noted
+	AllPods   bool
+	Against   string // the file of the snapshot to compare with; "" for that of the cluster
+	Dump      string // the file that gets a dump; "" for none
+	Snapshot  string // the file that gets a snapshot, or InCluster; "" for none
 
-	Engine Engine // by which an object shows the arguments of a kube-controller-manager that is no pod
-
-	choice    check.Choice
-	arguments *Arguments
+	choice check.Choice
 }
 
 // InCluster keeps the snapshot as a ConfigMap.
@@ -54,7 +52,6 @@ func (v Verify) Run(ctx context.Context) (verdict report.Verification, kept stri
 	v.choice = check.Choice{Version: v.Target.Version, Accept: v.Target.Accept, Late: stages.Late(v.Stage), Cluster: v.InShell()}
 	v.Target.Version = "" // it is checked by rules, and not by the stage
 	v.choice.Check = stages.After(v.Stage, v.Target)
-	v.arguments = &Arguments{Engine: v.Engine}
 	var before *observed.Snapshot
 	if v.Against != "" {
 		if before, err = observe.ReadSnapshot(v.Against); err != nil {
@@ -106,7 +103,7 @@ func (v *Verify) observe(ctx context.Context, before *observed.Snapshot) (o *obs
 		if v.Waits = v.Wait > 0; v.Waits {
 			retryTime = min(v.Wait, RetryTime)
 		}
-		if observer, v.arguments.Server, v.arguments.Object, err = v.Reach(ctx, retryTime); err != nil {
+		if observer, v.Server, v.Object, err = v.Reach(ctx, retryTime); err != nil {
 			return nil, nil, err
 		}
 		observer.AllPods, observer.Before = v.AllPods, before
@@ -134,7 +131,7 @@ func (v *Verify) await(ctx context.Context, observer *observe.Observer) (*observ
 			continue
 		}
 		gone.Over()
-		if list, err := v.arguments.Of(ctx, o.Managers); err == nil { // what the cluster's object does not show is not checked
+		if list, err := v.Of(ctx, o.Managers); err == nil { // what the cluster's object does not show is not checked
 			v.choice.Given = list
 		}
 		errs := len(transform.Stopping(check.Evaluate(o, v.choice).Findings))
