@@ -4,6 +4,7 @@
 package clusters
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -97,18 +98,12 @@ func (f Finder) documents(file *file, in *folder) (results []Result) {
 	waits, met, related := false, false, false
 	var first error // of a document that is none of a format
 	for _, d := range file.docs {
+		met = met || d.cluster != nil || d.meant
 		switch {
 		case d.related != nil:
 			related = true
-			continue
 		case d.cluster == nil && !d.meant:
-			if first == nil {
-				first = d.err
-			}
-			continue
-		}
-		met = true
-		switch {
+			first = cmp.Or(first, d.err)
 		case d.err != nil:
 			if f.mayGroup(d.chunk.Bytes) {
 				in.unread = place(d.chunk)
@@ -130,11 +125,9 @@ func (f Finder) documents(file *file, in *folder) (results []Result) {
 			results = append(results, Result{Form: d.form})
 		}
 	}
-	if end.Err != nil && related && !met {
-		in.unused = append(in.unused, file)
-		return results
-	}
 	switch {
+	case end.Err != nil && related && !met:
+		in.unused = append(in.unused, file)
 	case !met && end.Err == nil:
 	case waits:
 		in.ends = append(in.ends, end)
@@ -162,9 +155,8 @@ func (f Finder) complete(in *folder) (results []Result) {
 		results = in.link(f.Only, f.Values)
 	case len(in.groups) == 0 && !in.used:
 		results = lists.Map(in.unused, func(of *file) Result { return f.ending(of, false, nil) }) // no cluster has documents in them
-	}
-	if !in.linked {
-		results = append(results, lists.Flat(in.groups, in.clustersOf)...)
+	default:
+		results = lists.Flat(in.groups, in.clustersOf)
 	}
 	return append(results, in.joined()...)
 }
@@ -208,29 +200,24 @@ func (in *folder) clustersOf(g group) (results []Result) {
 
 // joined returns the ends of the sources that waited, one for those that share a cluster.
 func (in *folder) joined() (results []Result) {
-	at, set := map[string]int{}, make([]int, len(in.ends))
+	first := map[string]int{} // the number of the first end with which a source ends
 	for i, end := range in.ends {
-		at[end.File], set[i] = i, i
+		first[end.File] = i
 	}
 	for _, sources := range in.shared {
-		var same []int
-		for _, s := range sources {
-			if i, waits := at[s.Name]; waits && !slices.Contains(same, set[i]) {
-				same = append(same, set[i])
-			}
-		}
-		for i := range set {
-			if len(same) > 1 && slices.Contains(same, set[i]) {
-				set[i] = slices.Min(same)
+		same := lists.Found(sources, func(s source.Source) (i int, waits bool) { i, waits = first[s.Name]; return i, waits })
+		for file, i := range first {
+			if slices.Contains(same, i) {
+				first[file] = slices.Min(same)
 			}
 		}
 	}
-	of := map[int]int{} // the number of the result of each set
+	at := map[int]int{} // the number of the result of each first end
 	for i, end := range in.ends {
-		if set[i] == i { // the first one of the set
-			of[i], results = len(results), append(results, Result{})
+		if first[end.File] == i {
+			at[i], results = len(results), append(results, Result{})
 		}
-		r := &results[of[set[i]]]
+		r := &results[at[first[end.File]]]
 		r.File, r.Ended, r.Err = end.File, append(r.Ended, end.Ended...), errors.Join(r.Err, end.Err)
 	}
 	return results

@@ -9,15 +9,14 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // link returns the only cluster of a run, with its values file if there is one. All files of the run then end
 // together: none is written unless all can be.
 func (in *folder) link(flag, values string) []Result {
-	for _, end := range in.ends {
-		in.shared = append(in.shared, []source.Source{end.Ended[0].Source, in.ends[0].Ended[0].Source})
-	}
+	in.shared = [][]source.Source{lists.Map(in.ends, func(end Result) source.Source { return end.Ended[0].Source })}
 	if in.failed || len(in.groups) == 0 {
 		return nil // the end of a file says why
 	}
