@@ -49,19 +49,13 @@ type finder struct {
 
 // path adds what was given on the command line.
 func (f *finder) path(path string) {
-	if path == "-" {
-		f.add("-", FromReader(yamledit.Stdin, f.stdin))
-		return
-	}
-	if path == "" {
-		f.fail("a path is empty; use a file, a folder, or - for standard input")
-		return
-	}
-	if f.without.Has(path) {
-		return
-	}
 	info, err := os.Stat(path)
 	switch {
+	case path == "-":
+		f.add("-", FromReader(yamledit.Stdin, f.stdin))
+	case path == "":
+		f.fail("a path is empty; use a file, a folder, or - for standard input")
+	case f.without.Has(path):
 	case errors.Is(err, fs.ErrNotExist):
 		f.fail("%s: no such file or folder; check the path", path)
 	case err != nil:
@@ -107,9 +101,7 @@ func (f *finder) folder(root string) {
 		}
 		return nil
 	}
-	if err := filepath.WalkDir(top, visit); err != nil {
-		f.errs = append(f.errs, unreadable(root, err))
-	}
+	_ = filepath.WalkDir(top, visit) // visit keeps the errors
 }
 
 // entry adds a file, or a link to one. A link to nothing is added too: opening

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"os"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -29,15 +30,24 @@ type Text struct {
 	Info fs.FileInfo
 }
 
-// Read reads the source once, to its end. It reads no more than MaxFile and a byte.
-func (s Source) Read() (Text, error) {
-	text := Text{Source: s}
-	r, info, err := s.open()
-	if err != nil {
+// Read reads the source once, to its end. It reads no more than MaxFile and a byte. What is known of a file is read
+// before its first byte, so that a later change shows.
+func (s Source) Read() (text Text, err error) {
+	text.Source = s
+	var r io.Reader
+	if s.IsFile() {
+		f, err := os.Open(s.Path)
+		if err != nil {
+			return text, unreadable(s.Name, err)
+		}
+		defer f.Close() // nothing was written
+		if text.Info, err = f.Stat(); err != nil {
+			return text, unreadable(s.Name, err)
+		}
+		r = f
+	} else if r, err = s.stream(); err != nil {
 		return text, err
 	}
-	defer r.Close() // nothing was written
-	text.Info = info
 	if text.Bytes, err = io.ReadAll(io.LimitReader(r, MaxFile+1)); err != nil {
 		err = unreadable(s.Name, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 )
@@ -56,25 +55,6 @@ func (s Source) OtherForm() bool {
 
 // IsFile reports whether the source can be opened again and replaced.
 func (s Source) IsFile() bool { return s.Path != "" }
-
-// open returns what is known of a file before its first byte is read, so that a
-// later change shows; a stream has no such info.
-func (s Source) open() (io.ReadCloser, fs.FileInfo, error) {
-	if !s.IsFile() {
-		r, err := s.stream()
-		return io.NopCloser(r), nil, err
-	}
-	f, err := os.Open(s.Path)
-	if err != nil {
-		return nil, nil, unreadable(s.Name, err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, nil, unreadable(s.Name, err)
-	}
-	return f, info, nil
-}
 
 // unreadable names the source once: errors of the os package name the path too.
 func unreadable(name string, err error) error {
