@@ -38,7 +38,8 @@ func replace(path string, seen fs.FileInfo, write func(io.Writer) error) error {
 		return fmt.Errorf("%s: cannot create a file in the folder %s: %w; make the folder writable, or use a copy of the file", path, t.folder(), cause(err))
 	}
 	defer lock.Release()
-	defer discard(f) // on a panic too; after the rename nothing has this name
+	defer os.Remove(f.Name()) // on a panic too; after the rename nothing has this name
+	defer f.Close()
 	if err := errors.Join(t.fill(f, write), f.Close()); err != nil {
 		return fmt.Errorf("%s: unchanged: %w", path, err)
 	}
@@ -52,12 +53,6 @@ func replace(path string, seen fs.FileInfo, write func(io.Writer) error) error {
 	}
 	SyncFolder(t.folder()) // the rename cannot be undone if that fails
 	return nil
-}
-
-// discard removes a temporary file that was not renamed.
-func discard(f *os.File) {
-	f.Close()
-	os.Remove(f.Name())
 }
 
 // fill completes the temporary file: when it returns, all of it is on the disk.

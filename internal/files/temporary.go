@@ -26,11 +26,7 @@ var errTaken = errors.New("another process removes the new file")
 type Lock struct{ held *os.File }
 
 // Release ends it; what is locked may be removed from now on.
-func (l Lock) Release() {
-	if l.held != nil {
-		l.held.Close()
-	}
-}
+func (l Lock) Release() { l.held.Close() } // of no file, it does nothing
 
 // TemporaryFile makes a file in a folder.
 func TemporaryFile(folder string) (*os.File, Lock, error) {
@@ -69,9 +65,7 @@ func Hold(path string) (Lock, bool) {
 		return Lock{}, false
 	}
 	if err != nil || lock(f) != nil {
-		if err == nil {
-			f.Close()
-		}
+		f.Close() // of no file, it does nothing
 		return Lock{}, true
 	}
 	if !same(f, path) {

@@ -135,10 +135,7 @@ func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error)
 
 // Name is how messages call a path of the repository: as seen from the folder.
 func (r *Repository) Name(repoPath string) string {
-	rel, err := filepath.Rel(filepath.FromSlash("/"+r.prefix), filepath.FromSlash("/"+repoPath))
-	if err != nil {
-		return repoPath
-	}
+	rel, _ := filepath.Rel(filepath.FromSlash("/"+r.prefix), filepath.FromSlash("/"+repoPath)) // both start at the top
 	return rel
 }
 
