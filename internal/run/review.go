@@ -113,8 +113,6 @@ func (r *reviewing) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-func (r *reviewing) fail(err error) { r.Errs = append(r.Errs, err) }
-
 // compare reviews every cluster of the files that differ.
 func (r *reviewing) compare(ctx context.Context) error {
 	t, result := r.Target, &r.Result
@@ -129,14 +127,12 @@ func (r *reviewing) compare(ctx context.Context) error {
 	result.Read.Before, result.Read.After = was.count, has.count
 	for _, err := range was.errs {
 		if errors.Is(err, git.ErrUnread) { // what the change does to it is unknown
-			r.fail(err)
+			r.Errs = append(r.Errs, err)
 		} else {
 			result.Found(review.Unread(err))
 		}
 	}
-	for _, err := range has.errs {
-		r.fail(err)
-	}
+	r.Errs = append(r.Errs, has.errs...)
 	result.Found(review.Forms(was.forms, has.forms, t.Accept)...)
 	result.Found(review.Links(v.Links, t.Accept)...)
 	if err := r.checkValues(after); err != nil {
@@ -184,7 +180,7 @@ func (r *reviewing) pairs(ctx context.Context, pairs []review.Pair, places revie
 		side := cmp.Or(p.After, p.Before)
 		err := transform.Guard(side.Docs[0].File(), func() error { c = review.Evaluate(p, t); return nil }) // one ends no other
 		if err != nil {
-			r.fail(err)
+			r.Errs = append(r.Errs, err)
 			continue
 		}
 		if c.Kind == review.Unchanged {

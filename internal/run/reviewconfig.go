@@ -4,6 +4,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -82,14 +83,10 @@ func (r *reviewing) reconfigured() {
 			err = fmt.Errorf("%s: a %s in the change, which is not read; replace it by a file", r.repo.Name(has.Path), has.Kind())
 		}
 		if err != nil {
-			r.fail(err)
+			r.Errs = append(r.Errs, err)
 			continue
 		}
-		file := has
-		if file == nil {
-			file = was
-		}
-		found := review.Configuration(r.repo.Name(file.Path), before, after, len(r.Result.Clusters) > 0, r.Target.Accept)
+		found := review.Configuration(r.repo.Name(cmp.Or(has, was).Path), before, after, len(r.Result.Clusters) > 0, r.Target.Accept)
 		r.Result.Found(found...)
 	}
 }
