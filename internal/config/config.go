@@ -105,7 +105,8 @@ func values(e yamledit.Entry, known map[string]Kind) ([]string, error) {
 			return []string{strconv.FormatBool(v)}, nil
 		}
 	case []any:
-		if list, ok := texts(v); ok && kind == List {
+		list := lists.Found(v, func(item any) (string, bool) { text, is := item.(string); return text, is })
+		if len(list) == len(v) && kind == List {
 			return list, nil
 		}
 	}
@@ -114,16 +115,4 @@ func values(e yamledit.Entry, known map[string]Kind) ([]string, error) {
 		do = "quote it"
 	}
 	return nil, e.Value.Errorf("this must be "+string(kind), do)
-}
-
-func texts(list []any) ([]string, bool) {
-	out := make([]string, len(list))
-	for i, v := range list {
-		s, ok := v.(string)
-		if !ok {
-			return nil, false
-		}
-		out[i] = s
-	}
-	return out, true
 }

@@ -33,7 +33,7 @@ func TestAFileHoldsFlagsByTheirNames(t *testing.T) {
 			{Key: "end-state", Values: []string{"external"}, Lines: []int{2}}, {Key: "keep-leader-migration", Values: []string{"true"}, Lines: []int{3}}, {Key: "accept", Values: []string{"node-rename", "cloud-config-lost"}, Lines: []int{4, 4}},
 		}},
 		{"a version that is no number", "chart-version: 0.0.8\n", []review.Setting{{Key: "chart-version", Values: []string{"0.0.8"}, Lines: []int{1}}}},
-		{"an empty list", "accept: []\n", []review.Setting{{Key: "accept", Values: []string{}, Lines: nil}}},
+		{"an empty list", "accept: []\n", []review.Setting{{Key: "accept", Values: nil, Lines: nil}}},
 		{"nothing", "", nil},
 		{"only comments", "# end-state: external\n", nil},
 		{"in JSON", `{"end-state": "external"}`, []review.Setting{{Key: "end-state", Values: []string{"external"}, Lines: []int{1}}}},
