@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -57,13 +58,9 @@ func (o *options) plan(ctx context.Context, work run.Plan, text report.PlanText,
 	if text.Alone && o.OutputFormat != "text" {
 		return fmt.Errorf("--summary is text; remove -o %s, which has the same in its fields", o.OutputFormat)
 	}
-	if work.Folders.Server, err = o.Flags(); err != nil {
+	work.Folders.Server, err = o.Flags()
+	if err := cmp.Or(err, work.Folders.Check(paths)); err != nil {
 		return err
-	}
-	if work.Folders.Dir != "" {
-		if err := work.Folders.Check(paths); err != nil {
-			return err
-		}
 	}
 	work.Options = o.Search.Run(ctx, paths)
 	work.Stage, work.Classes = text.Stage, o.OutputFormat == "html"

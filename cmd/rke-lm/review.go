@@ -66,8 +66,5 @@ func (o *options) choose(flags *pflag.FlagSet, file string, settings []review.Se
 	if file != "" {
 		err = o.apply(flags, file, settings)
 	}
-	if err = cmp.Or(err, o.leaveOut(), o.CheckFormat()); err != nil {
-		return err
-	}
-	return o.Check()
+	return cmp.Or(err, o.leaveOut(), o.CheckFormat(), o.Check())
 }

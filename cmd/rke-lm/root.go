@@ -71,19 +71,13 @@ stage as a small diff, and changes only what the stage promises.`,
 		}
 		o.given = c.Flags()
 		o.UserAgent = programName + "/" + currentBuild().Version
-		if err := cmp.Or(checkGiven(c.Flags()), checkGroups(c.Flags())); err != nil {
-			return err
-		}
-		if err := o.checkValues(c.Flags()); err != nil {
+		if err := cmp.Or(checkGiven(c.Flags()), checkGroups(c.Flags()), o.checkValues(c.Flags())); err != nil {
 			return err
 		}
 		if _, later := c.Annotations[configFromBase]; later {
 			return nil
 		}
-		if err := o.configure(c.Flags()); err != nil {
-			return err
-		}
-		return o.leaveOut()
+		return cmp.Or(o.configure(c.Flags()), o.leaveOut())
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newReview(o), newVerify(o), newLeaders(o), newStatus(o),

@@ -55,10 +55,7 @@ type Version struct {
 
 // Text is that of a file by its name; nil where there is none.
 func (v Version) Text(name string) []byte {
-	at, err := filepath.Abs(name)
-	if err != nil {
-		return nil
-	}
+	at, _ := filepath.Abs(name)
 	text, err := v.Overlays.Version.Read(at)
 	switch {
 	case err == nil:
@@ -128,14 +125,10 @@ func (v *Comparison) findRequested() error {
 	if at, inside := v.repo.Path(v.Values); v.Values != "" && inside {
 		paths = append(paths, at)
 	}
+	files := lists.Keys(v.Before.tree, v.After.tree)
 	for _, root := range paths {
-		f, has := v.After.tree[root]
-		for _, tree := range []git.Tree{v.Before.tree, v.After.tree} {
-			for p := range tree {
-				has = has || Requested{root}.Has(p)
-			}
-		}
-		if !has || f.Path != "" && f.Kind() != "" {
+		f, is := v.After.tree[root]
+		if !slices.ContainsFunc(files, Requested{root}.Has) || is && f.Kind() != "" {
 			return fmt.Errorf("%s: no file or folder before the change or after it; check the path", v.repo.Name(root))
 		}
 	}

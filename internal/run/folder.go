@@ -33,7 +33,7 @@ type Folders struct {
 // Check refuses a folder in which the next search would take the plans' documents
 // for clusters.
 func (fs *Folders) Check(paths []string) error {
-	if path, inside := source.Covers(paths, fs.Dir); inside {
+	if path, inside := source.Covers(paths, fs.Dir); inside && fs.Dir != "" {
 		return fmt.Errorf("--out %s: it is in %s, where its documents would be read as clusters; use a folder elsewhere, or a hidden one", fs.Dir, path)
 	}
 	return nil
