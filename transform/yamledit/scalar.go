@@ -73,24 +73,11 @@ func word(s string) (v any, isWord bool) {
 	return v, isWord
 }
 
-// wholeNumber reads the usual spelling of a number: decimal, without a zero in
-// front, and short enough to be exact.
+// wholeNumber reads the usual spelling of a number: decimal, without a zero in front, and short
+// enough to be exact.
 func wholeNumber(s string) (float64, bool) {
-	digits, negative := strings.CutPrefix(s, "-")
-	if digits == "" || len(digits) > 15 || digits[0] == '0' && s != "0" {
-		return 0, false
-	}
-	n := 0
-	for i := range len(digits) {
-		if digits[i] < '0' || digits[i] > '9' {
-			return 0, false
-		}
-		n = 10*n + int(digits[i]-'0')
-	}
-	if negative {
-		n = -n
-	}
-	return float64(n), true
+	n, err := strconv.Atoi(s)
+	return float64(n), err == nil && len(s) <= 15 && strconv.Itoa(n) == s
 }
 
 // maybeNumber reports whether a plain scalar could be a number or a time.
