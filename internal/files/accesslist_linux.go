@@ -15,32 +15,18 @@ const accessList = "system.posix_acl_access"
 // one it got from its folder. Without that, a mode that is kept would grant
 // more: next to a list, its group bits are only the list's mask.
 func copyAccessList(from, to string) error {
-	list, err := readAccessList(from)
-	if err != nil {
-		return err
+	list := make([]byte, 64<<10) // the largest attribute there can be
+	n, err := syscall.Getxattr(from, accessList, list)
+	if err == nil {
+		return syscall.Setxattr(to, accessList, list[:n], 0)
 	}
-	if list == nil {
+	if none(err) {
 		err = syscall.Removexattr(to, accessList)
-	} else {
-		err = syscall.Setxattr(to, accessList, list, 0)
 	}
-	if none(err) && list == nil {
+	if none(err) {
 		return nil
 	}
 	return err
-}
-
-// readAccessList returns nil for a file without a list.
-func readAccessList(path string) ([]byte, error) {
-	list := make([]byte, 64<<10) // the largest attribute there can be
-	n, err := syscall.Getxattr(path, accessList, list)
-	switch {
-	case none(err):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return list[:n], nil
 }
 
 // none reports whether there is no list, or can be none.
