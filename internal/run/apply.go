@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -236,4 +237,36 @@ func begin(f clusters.Cluster) string {
 		return file + ": "
 	}
 	return file + ": " + of.Title() + ": "
+}
+
+// picked is the saved plan of a cluster, with the manual stages that are confirmed since.
+func (a Apply) picked(f clusters.Cluster) (plan.Saved, bool) {
+	plan, ok := plan.Pick(a.Saved, f.Format.Identify(f.Docs[0]), f.Docs, a.Undo != "")
+	plan.Target.ManualDone = slices.Concat(plan.Target.ManualDone, a.Options.Target.ManualDone)
+	return plan, ok
+}
+
+// blockedSince blocks steps for errors that earlier versions of rke-lm did not find as they planned them.
+func blockedSince(f clusters.Cluster, steps []plan.Step, planned transform.Target) error {
+	for i := range steps {
+		s := &steps[i]
+		c, err := f.Format.Open(s.Before(), f.For(planned))
+		if err != nil {
+			return err
+		}
+		if s.State == plan.Blocked {
+			continue
+		}
+		chosen := c.Chosen()
+		chosen.Before = c
+		if c, err = f.Format.Open(s.After(), chosen); err != nil {
+			return err
+		}
+		for _, found := range transform.Stopping(c.Findings(s.Stage.Name)) {
+			if found.Rule == rules.NodeRename.ID || found.Rule == rules.LeaseTimingsUnsafe.ID {
+				s.State, s.Findings = plan.Blocked, append(s.Findings, found)
+			}
+		}
+	}
+	return nil
 }

@@ -41,9 +41,8 @@ func (fs *Folders) Check(paths []string) error {
 
 // Folder is what is written for a plan.
 type Folder struct {
-	plan    plan.Saved
-	files   []planfolder.File
-	runbook string // its place
+	plan  plan.Saved
+	files []planfolder.File
 }
 
 // folder makes the folder of a plan of one cluster.
@@ -53,13 +52,12 @@ func (fs *Folders) folder(p *plan.Plan, shown report.Plan, of clusters.Cluster) 
 		return Folder{}, err
 	}
 	kept := p.Save(paths...)
-	place := filepath.Join(fs.Dir, planfolder.Place(kept))
-	folder, err := filepath.Abs(place)
+	folder, err := filepath.Abs(filepath.Join(fs.Dir, planfolder.Place(kept)))
 	if err != nil {
 		return Folder{}, err
 	}
 	files, err := planFiles(p, shown, folder, paths, of, fs.Server)
-	return Folder{kept, files, filepath.Join(place, runbookFile)}, err
+	return Folder{kept, files}, err
 }
 
 // write writes the folders of a cluster, up to one that fails.
@@ -75,7 +73,7 @@ func (fs *Folders) write(made *Planned) {
 		}
 		made.Clusters = append(made.Clusters, report.Outcome{Name: place + ": plan ", What: "written"})
 		if i == 0 {
-			made.Runbook = f.runbook
+			made.Runbook = filepath.Join(place, runbookFile)
 		}
 	}
 }

@@ -42,12 +42,7 @@ type Checked struct {
 
 // Run checks every cluster, as far as the budget of a run lasts, and writes what fixes changed.
 func (l Lint) Run(ctx context.Context) ([]Result[Checked], error) {
-	results, err := Each(ctx, l.Options, func(f clusters.Cluster, t transform.Target) (*Checked, error) {
-		if err := yamledit.CheckRun(l.Nodes, l.Parsed); err != nil {
-			return nil, err
-		}
-		return l.cluster(f, t)
-	})
+	results, err := Each(ctx, l.Options, l.cluster)
 	if err := cmp.Or(err, yamledit.CheckRun(l.Nodes, l.Parsed)); err != nil {
 		return nil, err
 	}
@@ -92,6 +87,9 @@ func shift(found []report.Subject, lines int) {
 }
 
 func (l Lint) cluster(f clusters.Cluster, t transform.Target) (*Checked, error) {
+	if err := yamledit.CheckRun(l.Nodes, l.Parsed); err != nil {
+		return nil, err
+	}
 	c, err := f.Format.Lint(slices.Concat(f.Docs, f.Related), t)
 	if err == nil {
 		err, _ = f.Refused(t)
@@ -125,11 +123,9 @@ func (l Lint) refuse(made *Checked, err error) (keeps bool) {
 		return err != nil
 	}
 	found := []transform.Finding{r.Finding()}
-	for _, d := range l.Finder.Formats {
-		if rule, has := lists.Find(d.Rules, func(rule transform.Rule) bool { return rule.ID == r.Rule }); has {
-			found = rule.Report(found, l.Target.Accept)
-			break
-		}
+	all := lists.Flat(l.Finder.Formats, func(d transform.Format) []transform.Rule { return d.Rules })
+	if rule, has := lists.Find(all, func(rule transform.Rule) bool { return rule.ID == r.Rule }); has {
+		found = rule.Report(found, l.Target.Accept)
 	}
 	made.add(r.At.File, r.At.File, r.At.Line, found)
 	switch r.Rule {

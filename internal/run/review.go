@@ -96,11 +96,16 @@ func (r *reviewing) begin(ctx context.Context) (err error) {
 	if r.from, err = r.repo.MergeBase(ctx, r.tip, change); err != nil {
 		return err
 	}
-	name, settings, err := r.agreed(ctx)
+	// The settings count on which the commit where the change parted and the tip of its target agree.
+	parted, _, err := r.counting(ctx, r.from)
 	if err != nil {
 		return err
 	}
-	if r.Options, r.excluding, err = r.Choose(name, settings); err != nil {
+	tip, name, err := r.counting(ctx, r.tip)
+	if err != nil {
+		return err
+	}
+	if r.Options, r.excluding, err = r.Choose(name, review.Agreed(parted, tip)); err != nil {
 		return err
 	}
 	for _, p := range r.Paths {

@@ -15,16 +15,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
-// agreed are the settings on which the commit where the change parted and the tip of its target agree, and their file.
-func (r *reviewing) agreed(ctx context.Context) (name string, settings []review.Setting, err error) {
-	parted, _, err := r.counting(ctx, r.from)
-	if err != nil {
-		return "", nil, err
-	}
-	tip, name, err := r.counting(ctx, r.tip)
-	return name, review.Agreed(parted, tip), err
-}
-
 // counting returns the settings of the file of a commit that counts for the current folder, and the
 // name of that file; "" for none.
 func (r *reviewing) counting(ctx context.Context, commit string) ([]review.Setting, string, error) {

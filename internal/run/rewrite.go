@@ -109,3 +109,17 @@ func (w rewriting) became(f source.Text) string {
 	}
 	return "written"
 }
+
+func texts(docs []*yamledit.Document) [][]byte { return lists.Map(docs, (*yamledit.Document).Bytes) }
+
+// revised returns documents with other texts, of which each was parsed before; one whose text stays is the same.
+func revised(docs []*yamledit.Document, texts [][]byte) []*yamledit.Document {
+	after := slices.Clone(docs)
+	for i, doc := range docs {
+		if chunk := doc.Chunk(); !bytes.Equal(chunk.Bytes, texts[i]) {
+			chunk.Bytes = texts[i]
+			after[i], _ = yamledit.Parse(chunk)
+		}
+	}
+	return after
+}

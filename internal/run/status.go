@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/clusters"
@@ -120,17 +121,7 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	done := make(chan Seen, 1)
-	go func() {
-		var s Seen
-		err := transform.Guard(name, func() error {
-			s = look(ctx)
-			return nil
-		})
-		if err != nil {
-			s = troubled(name, err)
-		}
-		done <- s
-	}()
+	go func() { done <- guarded(name, func() Seen { return look(ctx) }) }()
 	over := make(chan struct{})
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(finalReport, func() { close(over) }) })()
 	select {
@@ -139,6 +130,14 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 	case <-over:
 		return lineOf(report.Status{Name: name, Problem: "not complete after " + limit.String() + "; check the API server, or the program for the credentials"}, transform.ExitFailed)
 	}
+}
+
+// guarded is what was seen, or the line of a fault in the work.
+func guarded(name string, look func() Seen) (s Seen) {
+	if err := transform.Guard(name, func() error { s = look(); return nil }); err != nil {
+		return troubled(name, err)
+	}
+	return s
 }
 
 // look returns the clusters of one API server: itself, and those that it
@@ -199,14 +198,10 @@ func (s Status) managed(ctx context.Context, t target) (Seen, error) {
 }
 
 // read returns the line of a cluster of a Rancher, which some LeaderMigrations have.
-func (s Status) read(ctx context.Context, t target, o rancher.Object, migrations []string) (r Seen) {
-	err := transform.Guard(o.Title(), func() error {
-		r = lineOf(s.provisioned(ctx, &clusters.Live{Server: t.server, Object: o}), transform.ExitDone)
-		return nil
+func (s Status) read(ctx context.Context, t target, o rancher.Object, migrations []string) Seen {
+	r := guarded(o.Title(), func() Seen {
+		return lineOf(s.provisioned(ctx, &clusters.Live{Server: t.server, Object: o}), transform.ExitDone)
 	})
-	if err != nil {
-		r = troubled(o.Title(), err)
-	}
 	r.Clusters[0].Migrations = migrations
 	return r
 }
@@ -272,8 +267,7 @@ func (s Status) migrations(ctx context.Context, t target) (found Seen, of map[st
 func migrationStatus(lm v1alpha1.LeaderMigration) report.MigrationStatus {
 	s := report.MigrationStatus{Name: lm.Namespace + "/" + lm.Name, Wave: lm.Status.Wave, Counts: lm.Status.Counts}
 	for _, kind := range []string{v1alpha1.Complete, v1alpha1.Failed, v1alpha1.Waiting} {
-		if meta.IsStatusConditionTrue(lm.Status.Conditions, kind) {
-			c := meta.FindStatusCondition(lm.Status.Conditions, kind)
+		if c := meta.FindStatusCondition(lm.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue {
 			s.Condition, s.Reason, s.Message = kind, c.Reason, c.Message
 			return s
 		}
