@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -60,9 +61,7 @@ func currentBuild() build {
 	if !ok {
 		return b
 	}
-	if b.Version == "" {
-		b.Version = info.Main.Version
-	}
+	b.Version = cmp.Or(b.Version, info.Main.Version)
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" && b.Revision == "" {
 			b.Revision = s.Value

@@ -125,12 +125,12 @@ func (f Finder) open(d *document) {
 	text := d.chunk.Bytes
 	utf16 := bytes.HasPrefix(text, []byte("\xfe\xff")) || bytes.HasPrefix(text, []byte("\xff\xfe")) // libraries differ in what they read of it
 	at := place(d.chunk)
+	if d.file.Values {
+		d.err = transform.Guard(at, func() (err error) { d.values, err = transform.Parse(d.chunk); return err })
+		return
+	}
 	d.err = transform.Guard(at, func() (err error) {
-		switch {
-		case d.file.Values:
-			d.values, err = transform.Parse(d.chunk)
-			return err
-		case d.file.OtherForm() || !d.words && !d.file.Named && !utf16 && !f.applied(d.chunk):
+		if d.file.OtherForm() || !d.words && !d.file.Named && !utf16 && !f.applied(d.chunk) {
 			return nil
 		}
 		doc, c, err := f.Open(d.chunk)
@@ -147,9 +147,6 @@ func (f Finder) open(d *document) {
 		}
 		return nil
 	})
-	if d.file.Values {
-		return
-	}
 	if d.err != nil {
 		d.meant = true
 		_ = transform.Guard(at, func() error { // a text whose budget is spent may be meant for one

@@ -5,14 +5,13 @@ package clusters
 
 import (
 	"io/fs"
-	"maps"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/git"
 	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // version is the files that a repository has before or after a change, for overlays.
@@ -30,7 +29,7 @@ func (v version) Folders(top string) []string {
 	for p := range v.tree {
 		of[filepath.Join(top, path.Dir(p))] = true
 	}
-	return slices.Sorted(maps.Keys(of))
+	return lists.Keys(of)
 }
 
 // mostLinks is how many links a path has at most.
