@@ -31,6 +31,9 @@ func withStages(c transform.Cluster) *opened {
 		if s.Edit != nil {
 			o.stages[i].Edit = sync.OnceValues(s.Edit)
 		}
+		if s.Undo != nil {
+			o.stages[i].Undo = sync.OnceValues(s.Undo)
+		}
 	}
 	return o
 }

@@ -23,17 +23,17 @@ import (
 // every machine class. A *Conflict says that a later stage comes first, or that
 // the document does not show what was there before the stage.
 func Undo(d transform.Format, docs []*yamledit.Document, target transform.Target, stage string, through bool) ([]Step, error) {
-	c, err := d.Open(docs, target)
+	c, err := open(d, docs, target)
 	if err != nil {
 		return nil, err
 	}
 	target = c.Chosen()
-	if s, found := stageOf(c.Stages(), stage); found && s.Permanent {
+	if s, found := stageOf(c.stages, stage); found && s.Permanent {
 		return nil, &transform.Conflict{At: c.Documents()[0].Root().Errorf("stage "+stage+" cannot be undone", strings.TrimSuffix(s.Caution, "."))}
 	}
 	var steps []Step
 	for {
-		name, err := lastInEffect(c.Stages(), stage)
+		name, err := lastInEffect(c.stages, stage)
 		switch {
 		case err != nil:
 			return nil, err
@@ -71,8 +71,8 @@ func lastInEffect(stages []transform.Stage, from string) (string, error) {
 }
 
 // undo takes one stage out of a cluster and returns the cluster without it.
-func undo(d transform.Format, c transform.Cluster, name string, target transform.Target) (Step, transform.Cluster, error) {
-	s, _ := stageOf(c.Stages(), name)
+func undo(d transform.Format, c *opened, name string, target transform.Target) (Step, *opened, error) {
+	s, _ := stageOf(c.stages, name)
 	step := Step{Stage: s, State: Done}
 	edit, err := s.Undo()
 	if err != nil {
@@ -84,7 +84,7 @@ func undo(d transform.Format, c transform.Cluster, name string, target transform
 	if step.Documents, err = revise(c.Documents(), edit); err != nil {
 		return step, nil, err
 	}
-	before, err := d.Open(step.After(), target)
+	before, err := open(d, step.After(), target)
 	if err != nil {
 		return step, nil, err
 	}
@@ -96,8 +96,8 @@ func undo(d transform.Format, c transform.Cluster, name string, target transform
 
 // proveUndo requires that the stage leads from the one cluster to the other, and
 // that nothing more is left of it.
-func proveUndo(d transform.Format, before, after transform.Cluster, name string) error {
-	s, found := stageOf(before.Stages(), name)
+func proveUndo(d transform.Format, before, after *opened, name string) error {
+	s, found := stageOf(before.stages, name)
 	if !found {
 		return fmt.Errorf("the stage would be removed")
 	}
@@ -117,7 +117,7 @@ func proveUndo(d transform.Format, before, after transform.Cluster, name string)
 			return fmt.Errorf("applying it again would not restore the current document")
 		}
 	}
-	return s.Check(after)
+	return s.Check(after.Cluster)
 }
 
 // same compares a document with another version of it: an object as Rancher does,
