@@ -16,19 +16,18 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// manualRequired means that a stage has a command that rke-lm does not run.
-func manualRequired(t transition.Transition, a action.Action, why string) error {
-	return fmt.Errorf("%s; run it, and then this command again with --manual-done %s:\n  %s", why, t.Stage, a.Command)
+// manualRequired means that the stage has a command that rke-lm does not run.
+func (r *run) manualRequired(a action.Action, why string) error {
+	return fmt.Errorf("%s; run it, and then this command again with --manual-done %s:\n  %s", why, r.transition.Stage, a.Command)
 }
 
 // actions carries actions out, one after the other.
-func (r *run) actions(ctx context.Context, t transition.Transition, list []action.Action) error {
+func (r *run) actions(ctx context.Context, list []action.Action) error {
 	for _, a := range list {
-		if err := r.action(ctx, t, a); err != nil {
+		if err := r.action(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -37,7 +36,7 @@ func (r *run) actions(ctx context.Context, t transition.Transition, list []actio
 
 // action carries an action out: what changes something is done, what is waited for is
 // waited for. What is only looked at is part of the check after the stage.
-func (r *run) action(ctx context.Context, t transition.Transition, a action.Action) error {
+func (r *run) action(ctx context.Context, a action.Action) error {
 	if a.Shows && a.Op == nil {
 		return nil
 	}
@@ -57,17 +56,17 @@ func (r *run) action(ctx context.Context, t transition.Transition, a action.Acti
 	case action.Register:
 		return r.register(ctx)
 	}
-	if slices.Contains(r.cluster.planner.Target.ManualDone, t.Stage) {
+	if slices.Contains(r.cluster.planner.Target.ManualDone, r.transition.Stage) {
 		return nil
 	}
-	return r.change(ctx, t, a)
+	return r.change(ctx, a)
 }
 
 // change carries out an action that brings something to a cluster, or takes it away.
-func (r *run) change(ctx context.Context, t transition.Transition, a action.Action) error {
+func (r *run) change(ctx context.Context, a action.Action) error {
 	switch op := a.Op.(type) {
 	case action.Apply:
-		text, err := fileOf(t, op.File)
+		text, err := r.fileOf(op.File)
 		if err != nil {
 			return err
 		}
@@ -77,7 +76,7 @@ func (r *run) change(ctx context.Context, t transition.Transition, a action.Acti
 		}
 		return r.writer.applyText(ctx, server, text)
 	case action.SecretFromFile:
-		text, err := fileOf(t, op.File)
+		text, err := r.fileOf(op.File)
 		if err != nil {
 			return err
 		}
@@ -87,18 +86,18 @@ func (r *run) change(ctx context.Context, t transition.Transition, a action.Acti
 	case action.Delete:
 		return r.writer.deleteKinds(ctx, op.Namespace, op.Kinds, op.Name)
 	case action.HelmUpgrade:
-		return r.helm.upgrade(ctx, t, a, op)
+		return r.helm.upgrade(ctx, a, op)
 	case action.HelmUninstall:
-		return r.helm.uninstall(ctx, t, a, op)
+		return r.helm.uninstall(ctx, a, op)
 	}
-	return manualRequired(t, a, "the stage "+t.Stage+" has a command for the machines themselves, which rke-lm does not reach")
+	return r.manualRequired(a, "the stage "+r.transition.Stage+" has a command for the machines themselves, which rke-lm does not reach")
 }
 
 // fileOf returns what a plan folder would hold.
-func fileOf(t transition.Transition, name string) (string, error) {
-	text, there := t.Files[name]
+func (r *run) fileOf(name string) (string, error) {
+	text, there := r.transition.Files[name]
 	if !there {
-		return "", fmt.Errorf("the stage %s names the file %s and does not make it; this is an error of rke-lm, please report it", t.Stage, name)
+		return "", fmt.Errorf("the stage %s names the file %s and does not make it; this is an error of rke-lm, please report it", r.transition.Stage, name)
 	}
 	return text, nil
 }

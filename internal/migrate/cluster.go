@@ -58,11 +58,10 @@ func (c *cluster) own(kind, namespace, name string) Ref {
 
 // read reads the cluster's object.
 func (c *cluster) read(ctx context.Context) (*yamledit.Document, error) {
-	now, err := c.server.Get(ctx, c.object)
-	if err != nil {
+	var err error
+	if c.object, err = c.server.Get(ctx, c.object); err != nil {
 		return nil, err
 	}
-	c.object = now
 	return c.document()
 }
 

@@ -16,20 +16,24 @@ import (
 )
 
 // snapshotEtcd takes a snapshot before the first write of a run and before a stage
-// that has one of its own, where the operator wants it. It reports whether it did.
-func (r *run) snapshotEtcd(ctx context.Context, t transition.Transition) (bool, error) {
+// that has one of its own, where the operator wants it. The object has changed then, so the stage is planned again.
+func (r *run) snapshotEtcd(ctx context.Context) (err error) {
+	t := r.transition
 	if !r.EtcdSnapshot || r.snapshot && !(t.Snapshot && t.Edits()) {
-		return false, nil
+		return nil
 	}
 	r.snapshot = true
 	r.note("taking a snapshot of etcd")
 	switch by := r.cluster.planner.Format.Live.Snapshot.(type) {
 	case transform.SnapshotByCluster:
-		return true, r.askForSnapshot(ctx, by)
+		err = r.askForSnapshot(ctx, by)
 	case transform.SnapshotByObject:
-		return true, r.backup(ctx, by)
+		err = r.backup(ctx, by)
 	}
-	return false, nil
+	if err == nil {
+		r.transition, err = r.planned(ctx, t.Stage)
+	}
+	return err
 }
 
 // askForSnapshot asks Rancher by the cluster's object.

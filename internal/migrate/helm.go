@@ -20,7 +20,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -28,8 +27,8 @@ import (
 type helm struct{ *run }
 
 // upgrade installs a chart, or brings its release to other values.
-func (h helm) upgrade(ctx context.Context, t transition.Transition, a action.Action, op action.HelmUpgrade) error {
-	values, err := fileOf(t, op.Values)
+func (h helm) upgrade(ctx context.Context, a action.Action, op action.HelmUpgrade) error {
+	values, err := h.fileOf(op.Values)
 	if err != nil {
 		return err
 	}
@@ -37,15 +36,15 @@ func (h helm) upgrade(ctx context.Context, t transition.Transition, a action.Act
 	if err != nil {
 		return err
 	}
-	if err := h.keepsValues(ctx, transition.Upgrade{Transition: t, Action: op}); err != nil {
+	if err := h.keepsValues(ctx, op); err != nil {
 		return err
 	}
-	return h.call(ctx, t, a, helmCall{h.cluster.own("HelmRelease", op.Namespace, op.Release), nextRecord(op.Release, records), op.Args(), map[string]string{op.Values: values}})
+	return h.call(ctx, a, helmCall{h.cluster.own("HelmRelease", op.Namespace, op.Release), nextRecord(op.Release, records), op.Args(), map[string]string{op.Values: values}})
 }
 
 // uninstall takes a release out; one that is not there is out already. What a
 // helm that was killed left is taken out with it.
-func (h helm) uninstall(ctx context.Context, t transition.Transition, a action.Action, op action.HelmUninstall) error {
+func (h helm) uninstall(ctx context.Context, a action.Action, op action.HelmUninstall) error {
 	records, err := h.cluster.records(ctx, op.Namespace, op.Release)
 	if err == nil {
 		err = h.onlyOwn(ctx, unfinished(records))
@@ -53,7 +52,7 @@ func (h helm) uninstall(ctx context.Context, t transition.Transition, a action.A
 	if err != nil || len(records) == 0 {
 		return err
 	}
-	return h.call(ctx, t, a, helmCall{h.cluster.own("HelmRelease", op.Namespace, op.Release), records[len(records)-1].Name, op.Args(), nil})
+	return h.call(ctx, a, helmCall{h.cluster.own("HelmRelease", op.Namespace, op.Release), records[len(records)-1].Name, op.Args(), nil})
 }
 
 // helmCall is one call of helm.
@@ -65,10 +64,10 @@ type helmCall struct {
 }
 
 // call runs the command of an action.
-func (h helm) call(ctx context.Context, t transition.Transition, a action.Action, c helmCall) error {
+func (h helm) call(ctx context.Context, a action.Action, c helmCall) error {
 	program, err := exec.LookPath("helm")
 	if err != nil {
-		return manualRequired(t, a, withoutHelm(a))
+		return h.manualRequired(a, withoutHelm(a))
 	}
 	return h.inFolder(program, c.files, func(p prepared) error {
 		return h.attempt(ctx, c, func(ctx context.Context) error {

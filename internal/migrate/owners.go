@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/transform/live/check"
-	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // Owned is for how many seconds the cloud controllers had so many owners.
@@ -32,12 +31,12 @@ func (o Owned) String() string {
 // of every gap, and runs over many clusters look at as many at once.
 const ownersPause = time.Second
 
-// watched does the work of a stage, and says who owned the cloud controllers in the
+// watched does the steps of a stage, and says who owned the cloud controllers in the
 // meantime if the stage changes machines. It begins before the checks that come before the
 // edit: until a lease has moved, it is unknown whether its holder is alive.
-func (r *run) watched(ctx context.Context, t transition.Transition, work func() error) error {
-	if !t.Edits() {
-		return work()
+func (r *run) watched(ctx context.Context, steps ...func(context.Context) error) error {
+	if !r.transition.Edits() {
+		return inOrder(ctx, steps...)
 	}
 	owners := observe.Owners{Observer: r.cluster.observer.Another(), Given: r.Given}
 	var intervals []check.Interval
@@ -56,7 +55,7 @@ func (r *run) watched(ctx context.Context, t transition.Transition, work func() 
 			}
 		}
 	})
-	err := work()
+	err := inOrder(ctx, steps...)
 	stop()
 	ended.Wait()
 	seconds, unknown := check.Seconds(append(intervals, owners.End(time.Now(), lost)...))

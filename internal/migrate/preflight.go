@@ -91,10 +91,10 @@ func (r *run) identifyFirst(ctx context.Context) error {
 }
 
 // locate finds the stages that are done.
-func (r *run) locate(context.Context) (err error) {
+func (r *run) locate(context.Context) error {
 	r.cordon.noteForeign(r.from.seen)
-	r.from.position, err = r.cluster.planner.Position(r.from.plan, r.from.seen)
-	r.progress.done = upTo(r.from.plan, r.from.position)
+	last, err := r.cluster.planner.Position(r.from.plan, r.from.seen)
+	r.progress.done = upTo(r.from.plan, last)
 	return err
 }
 
@@ -160,7 +160,7 @@ func (r *run) admit(ctx context.Context) error {
 	for _, m := range seen.Machines {
 		r.cluster.nodes[m.Name] = m.Node
 	}
-	if r.from.position == "" && !r.back() {
+	if r.progress.last() == "" && !r.back() {
 		wanted.Nodes = r.cluster.nodes
 		around.Progress = new(rollout.Evaluate(seen, wanted))
 	}
@@ -202,7 +202,7 @@ func (r *run) allow(context.Context) error {
 			return blockedBy(s.Stage.Name, transform.Stopping(s.Findings), r.cluster.planner.Format.Rules)
 		}
 	}
-	if b.position != "" {
+	if r.progress.last() != "" {
 		return nil // it is waited for, once the lock is there
 	}
 	verdict := check.Evaluate(b.seen, check.Choice{Check: stages.After("", b.plan.Target), Version: r.cluster.planner.Target.Version, Accept: r.Accept})

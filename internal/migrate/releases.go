@@ -92,14 +92,14 @@ func busy(k record) error {
 // anything, and again before each upgrade, as another user may have changed them in between.
 
 // keepsValues fails unless an upgrade keeps what the operator has set, or that was accepted.
-func (h helm) keepsValues(ctx context.Context, u transition.Upgrade) error {
-	seen, err := h.replaced(ctx, []transition.Upgrade{u})
+func (h helm) keepsValues(ctx context.Context, op action.HelmUpgrade) error {
+	seen, err := h.replaced(ctx, []transition.Upgrade{{Transition: h.transition, Action: op}})
 	if err != nil {
 		return err
 	}
 	findings := rollout.Preconditions(rollout.Change{Title: h.cluster.object.Title(), Release: seen}, h.Accept)
 	if stop := transform.Stopping(findings); len(stop) > 0 {
-		return blockedBy(u.Transition.Stage, stop, rollout.Rules())
+		return blockedBy(h.transition.Stage, stop, rollout.Rules())
 	}
 	return nil
 }

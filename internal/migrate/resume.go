@@ -27,14 +27,15 @@ func (r *run) resume(ctx context.Context) error {
 
 // resumeStage waits for the stage that was done last.
 func (r *run) resumeStage(ctx context.Context) error {
-	if r.from.position == "" {
+	last := r.progress.last()
+	if last == "" {
 		return nil
 	}
-	r.progress.stage = r.from.position
+	r.progress.stage = last
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
-	return r.check(ctx, stages.After(r.from.position, r.from.plan.Target))
+	return r.check(ctx, stages.After(last, r.from.plan.Target))
 }
 
 // keepSnapshot keeps what must not change, from before the first stage.

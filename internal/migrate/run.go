@@ -36,14 +36,15 @@ type run struct {
 	canary   *canaryService
 	from     beginning
 	snapshot bool // etcd was snapshotted before the first write
+
+	transition transition.Transition // of the stage in progress
 }
 
 // beginning is what a run begins from.
 type beginning struct {
-	plan     *plan.Plan // nil if the cluster's object cannot be planned
-	stages   []string   // to go through, in their order
-	seen     *observed.Observation
-	position string // the last stage that is done
+	plan   *plan.Plan // nil if the cluster's object cannot be planned
+	stages []string   // to go through, in their order
+	seen   *observed.Observation
 }
 
 // The verbs, as the audit log has them.

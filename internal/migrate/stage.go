@@ -15,41 +15,27 @@ import (
 )
 
 // stage goes through one stage.
-func (r *run) stage(ctx context.Context, name string) error {
+func (r *run) stage(ctx context.Context, name string) (err error) {
 	r.progress.enter(name)
-	t, err := r.planned(ctx, name)
-	if err != nil {
+	if r.transition, err = r.planned(ctx, name); err != nil {
 		return err
 	}
 	switch {
-	case !t.Empty():
-		return r.watched(ctx, t, func() error { return r.through(ctx, t) })
-	case t.ChecksAlone: // the last one of a migration
-		return r.check(ctx, t.Check)
+	case !r.transition.Empty():
+		return r.watched(ctx, r.agree, r.precheck, r.snapshotEtcd, r.before, r.edit, r.after, r.postcheck)
+	case r.transition.ChecksAlone: // the last one of a migration
+		return r.postcheck(ctx)
 	}
 	return nil
 }
 
-// through goes through a stage that has something to do.
-func (r *run) through(ctx context.Context, t transition.Transition) error {
-	if err := r.agree(ctx, t); err != nil {
-		return err
-	}
-	if err := r.check(ctx, t.Precheck); err != nil {
-		return err
-	}
-	taken, err := r.snapshotEtcd(ctx, t)
-	if err == nil && taken { // the object has changed
-		t, err = r.planned(ctx, t.Stage)
-	}
-	if err == nil {
-		err = r.act(ctx, t)
-	}
-	if err == nil {
-		err = r.check(ctx, t.Check)
-	}
-	return err
-}
+// precheck waits until what has to hold before the stage does, and postcheck for what has to hold after it.
+func (r *run) precheck(ctx context.Context) error  { return r.check(ctx, r.transition.Precheck) }
+func (r *run) postcheck(ctx context.Context) error { return r.check(ctx, r.transition.Check) }
+
+// before carries out the actions before the edit, and after those after it.
+func (r *run) before(ctx context.Context) error { return r.actions(ctx, r.transition.Before) }
+func (r *run) after(ctx context.Context) error  { return r.actions(ctx, r.transition.After) }
 
 // planned makes the transition of a stage from how things are now.
 func (r *run) planned(ctx context.Context, name string) (transition.Transition, error) {
@@ -65,7 +51,8 @@ func (r *run) planned(ctx context.Context, name string) (transition.Transition, 
 }
 
 // agree shows a stage and asks whether to continue with it.
-func (r *run) agree(ctx context.Context, t transition.Transition) error {
+func (r *run) agree(ctx context.Context) error {
+	t := r.transition
 	order, err := r.order(ctx, t)
 	if err != nil {
 		return err
@@ -117,20 +104,12 @@ func (r *run) order(ctx context.Context, t transition.Transition) (string, error
 	return rollout.OrderText(rollout.Order(seen, r.cluster.planner.Format.Live.Roles, changes)), nil
 }
 
-// act does what a stage does, in its order.
-func (r *run) act(ctx context.Context, t transition.Transition) error {
-	err := r.actions(ctx, t, t.Before)
-	if err == nil && t.Edits() {
-		err = r.edit(ctx, t)
-	}
-	if err == nil {
-		err = r.actions(ctx, t, t.After)
-	}
-	return err
-}
-
 // edit writes the stage's document and waits until every machine has it.
-func (r *run) edit(ctx context.Context, t transition.Transition) error {
+func (r *run) edit(ctx context.Context) error {
+	t := r.transition
+	if !t.Edits() {
+		return nil
+	}
 	again := func(ctx context.Context) (change, error) {
 		t, err := r.planned(ctx, t.Stage)
 		return change{t.From, t.To}, err
