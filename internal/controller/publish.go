@@ -35,7 +35,7 @@ func (w *work) publish(ctx context.Context, runs Runs) {
 		w.reconsider(ctx, runs)
 		w.explain(ctx, runs)
 		w.write(ctx)
-		if !kube.Pause(ctx, publishTime+publishTime*time.Duration(len(w.ids))/100) {
+		if !kube.Pause(ctx, publishTime+publishTime*time.Duration(len(w.members))/100) {
 			return
 		}
 	}

@@ -54,13 +54,10 @@ func (w *work) reconsider(ctx context.Context, runs Runs) {
 
 // reconsidered is a cluster that begins again, if it can be migrated now. What was measured of it stays.
 func (w *work) reconsidered(ctx context.Context, runs Runs, was migrate.Member) migrate.Member {
-	m := migrate.Member{Cluster: was.Cluster, Wave: was.Wave, Switch: was.Switch, Watched: was.Watched, State: transition.Failed}
+	m := migrate.Member{Cluster: was.Cluster, ID: was.ID, Wave: was.Wave, Switch: was.Switch, Watched: was.Watched, State: transition.Failed, Since: time.Now().UTC()}
 	found, err := runs.Find(ctx, rancher.Query{Name: was.Cluster})
 	if m.Err = err; err == nil {
-		m.State, m.Err = w.classified(ctx, found[0], runs)
-	}
-	if m.State.Ended() {
-		m.Since = time.Now().UTC()
+		m = w.classified(ctx, m, found[0], runs)
 	}
 	return m
 }

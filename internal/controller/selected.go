@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
-	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -77,45 +77,44 @@ func (w *work) selected(ctx context.Context, runs Runs) *problem {
 	var members []migrate.Member
 	for _, wave := range list {
 		for _, name := range wave.Clusters {
-			m := migrate.Member{Cluster: name, Wave: wave.Name, State: transition.Waiting}
-			m.State, m.Err = w.classified(ctx, of[name], runs)
-			if m.State.Ended() {
-				m.Since = time.Now().UTC()
-			}
-			members = append(members, m)
+			m := migrate.Member{Cluster: name, ID: of[name].ID, Wave: wave.Name}
+			members = append(members, w.classified(ctx, m, of[name], runs))
 		}
 	}
-	w.set(spec, list, members, of)
+	w.set(spec, list, members)
 	return nil
 }
 
-// classified is the state in which a cluster begins, and why it is not migrated.
-func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (transition.State, error) {
+// classified is a cluster in the state in which it begins, with why it is not migrated.
+func (w *work) classified(ctx context.Context, m migrate.Member, o rancher.Object, runs Runs) migrate.Member {
 	w.alive(true)
-	var found error
-	var p *plan.Plan
-	err := transform.Guard(o.FullName(), func() (err error) {
-		if found = managers(o); found != nil {
-			return nil
-		}
-		if err = runs.Permitted(o.Home()); err == nil {
-			p, err = runs.Plan(ctx, o)
-		}
-		return err
-	})
+	m.Err = transform.Guard(o.FullName(), func() error { return refusal(ctx, o, runs) })
 	switch {
-	case err != nil:
-		return transition.Failed, err
-	case found != nil:
-		return transition.Skipped, found
+	case m.Err == nil:
+		m.State, m.Since = transition.Waiting, time.Time{}
+		return m
+	case errors.As(m.Err, new(*skipped)):
+		m.State = transition.Skipped
+	default:
+		m.State = transition.Failed
 	}
-	if !slices.Contains(transition.Needs(p), action.NeedsHelm) || slices.Contains(p.Target.ManualDone, stages.InstallCCM) {
-		return transition.Waiting, nil
+	m.Since = time.Now().UTC()
+	return m
+}
+
+// refusal is why a cluster is not migrated, *skipped if it is skipped; nil if it is migrated.
+func refusal(ctx context.Context, o rancher.Object, runs Runs) error {
+	if err := cmp.Or(managers(o), runs.Permitted(o.Home())); err != nil {
+		return err
+	}
+	p, err := runs.Plan(ctx, o)
+	if err != nil || !slices.Contains(transition.Needs(p), action.NeedsHelm) || slices.Contains(p.Target.ManualDone, stages.InstallCCM) {
+		return err
 	}
 	if _, err := exec.LookPath("helm"); err != nil {
-		return transition.Skipped, &skipped{v1alpha1.NeedsHelm, noHelm}
+		return &skipped{v1alpha1.NeedsHelm, noHelm}
 	}
-	return transition.Waiting, nil
+	return nil
 }
 
 // managers says that another program manages a cluster; nil if none does.

@@ -31,14 +31,13 @@ func worst(n int, message string) *work {
 	for i := range n {
 		gap := 123456.7
 		m := migrate.Member{
-			Cluster: fmt.Sprintf("%s/%s%04d", long, long[4:], i), Wave: long, State: transition.Failed, Stage: stages.EnableLeaderMigration, Since: time.Unix(1, 0), RolledBack: true,
+			Cluster: fmt.Sprintf("%s/%s%04d", long, long[4:], i), ID: "c-m-abcdefgh", Wave: long, State: transition.Failed, Stage: stages.EnableLeaderMigration, Since: time.Unix(1, 0), RolledBack: true,
 			Err: errors.New(strings.Repeat(message, mostOfMessage)), Switch: &migrate.Owned{None: gap}, Watched: migrate.Owned{Two: gap},
 		}
 		for rule := range 40 {
 			m.Findings = append(m.Findings, transform.Finding{Rule: fmt.Sprintf("a-rule-with-quite-a-long-name-%02d", rule)})
 		}
 		list.Clusters, w.members = append(list.Clusters, m.Cluster), append(w.members, m)
-		w.ids[m.Cluster] = "c-m-abcdefgh"
 	}
 	w.waves = []transition.Wave{list}
 	return w

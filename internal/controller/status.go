@@ -24,8 +24,7 @@ import (
 )
 
 // resumed reads from a status how far the clusters were.
-func resumed(s v1alpha1.LeaderMigrationStatus) (list []transition.Wave, members []migrate.Member, ids map[string]string) {
-	ids = map[string]string{}
+func resumed(s v1alpha1.LeaderMigrationStatus) (list []transition.Wave, members []migrate.Member) {
 	list = lists.Map(s.Waves, func(w v1alpha1.WaveStatus) transition.Wave { return transition.Wave{Name: w.Name} })
 	for _, c := range s.Clusters {
 		i := slices.IndexFunc(list, func(w transition.Wave) bool { return w.Name == c.Wave })
@@ -34,13 +33,12 @@ func resumed(s v1alpha1.LeaderMigrationStatus) (list []transition.Wave, members 
 		}
 		list[i].Clusters = append(list[i].Clusters, c.Name)
 		members = append(members, memberOf(c))
-		ids[c.Name] = c.ID
 	}
-	return list, members, ids
+	return list, members
 }
 
 func memberOf(c v1alpha1.ClusterStatus) migrate.Member {
-	m := migrate.Member{Cluster: c.Name, Wave: c.Wave, State: transition.State(c.State), Stage: c.Stage, RolledBack: c.RolledBack, Watched: migrate.Owned{Two: c.TwoOwnersSeconds}}
+	m := migrate.Member{Cluster: c.Name, ID: c.ID, Wave: c.Wave, State: transition.State(c.State), Stage: c.Stage, RolledBack: c.RolledBack, Watched: migrate.Owned{Two: c.TwoOwnersSeconds}}
 	if c.Since != nil {
 		m.Since = c.Since.Time
 	}
@@ -94,9 +92,9 @@ func tooLarge(lm *v1alpha1.LeaderMigration, list []transition.Wave) error {
 func messageOf(clusters int) int { return min(mostOfMessage, mostOfMessages/max(clusters, 1)) }
 
 // clusterOf is how far a cluster is. No secret is in it. Its message has as many bytes at most.
-func clusterOf(m migrate.Member, id string, most int) v1alpha1.ClusterStatus {
+func clusterOf(m migrate.Member, most int) v1alpha1.ClusterStatus {
 	c := v1alpha1.ClusterStatus{
-		Name: m.Cluster, ID: id, Wave: m.Wave, State: string(m.State), Stage: m.Stage, Reason: skippedFor(m), Message: redact.Text(m.Waiting),
+		Name: m.Cluster, ID: m.ID, Wave: m.Wave, State: string(m.State), Stage: m.Stage, Reason: skippedFor(m), Message: redact.Text(m.Waiting),
 		TwoOwnersSeconds: m.Watched.Two, RolledBack: m.RolledBack,
 	}
 	if !m.Since.IsZero() {
@@ -153,7 +151,7 @@ func (w *work) status() v1alpha1.LeaderMigrationStatus {
 		s.Waves = append(s.Waves, one)
 	}
 	for _, m := range w.members {
-		s.Clusters = append(s.Clusters, clusterOf(m, w.ids[m.Cluster], messageOf(len(w.members))))
+		s.Clusters = append(s.Clusters, clusterOf(m, messageOf(len(w.members))))
 	}
 	w.assess(s.Counts)
 	s.Conditions = slices.Clone(w.conditions)

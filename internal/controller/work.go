@@ -18,7 +18,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
@@ -38,7 +37,6 @@ type work struct {
 	seen       time.Time                 // when something was decided; zero while there is nothing to decide
 	waves      []transition.Wave
 	members    []migrate.Member
-	ids        map[string]string // of clusters, in Rancher
 	turn       transition.Turn
 	problem    *problem // that keeps it from being migrated
 	conditions []metav1.Condition
@@ -56,7 +54,7 @@ const again = 30 * time.Second
 
 func newWork(m *Manager, lm *v1alpha1.LeaderMigration, bad error, cancel context.CancelFunc) *work {
 	w := &work{Manager: m, lm: lm, bad: bad, cancel: cancel, wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1), stale: map[string]bool{}, conditions: slices.Clone(lm.Status.Conditions)}
-	w.waves, w.members, w.ids = resumed(lm.Status)
+	w.waves, w.members = resumed(lm.Status)
 	w.retried, w.digest, w.approval = lm.Status.ObservedRetry, lm.Status.SpecDigest, lm.Status.Approval
 	if len(w.members) > 0 && w.digest == "" && bad == nil {
 		w.digest = digestOf(lm.Spec) // an earlier release has selected the clusters
@@ -228,13 +226,10 @@ func (w *work) prepared(ctx context.Context) (Runs, *problem) {
 }
 
 // set sets the clusters that a specification selects.
-func (w *work) set(spec v1alpha1.LeaderMigrationSpec, list []transition.Wave, members []migrate.Member, of map[string]rancher.Object) {
+func (w *work) set(spec v1alpha1.LeaderMigrationSpec, list []transition.Wave, members []migrate.Member) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.waves, w.members, w.ids, w.digest = list, members, map[string]string{}, digestOf(spec)
-	for name, o := range of {
-		w.ids[name] = o.ID
-	}
+	w.waves, w.members, w.digest = list, members, digestOf(spec)
 	w.retried = wishOf(w.lm) // there was nothing to retry
 	w.expire()
 }

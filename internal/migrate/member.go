@@ -16,6 +16,7 @@ import (
 // Member is how far one of many clusters is.
 type Member struct {
 	Cluster    string              `json:"cluster"`
+	ID         string              `json:"-"` // in Rancher, if the controller runs it
 	Wave       string              `json:"wave"`
 	State      transition.State    `json:"state"`
 	Stage      string              `json:"stage,omitempty"`  // in progress, or where the run stopped; of one that is done, the last one
