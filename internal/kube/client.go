@@ -127,9 +127,7 @@ func Path(version, resource, namespace, name string) string {
 
 // GetSecret reads one Secret by its name; nil where it is not there.
 func GetSecret(ctx context.Context, c *Client, namespace, name string) (*corev1.Secret, error) {
-	var secret corev1.Secret
-	err := c.Get(ctx, Request{What: "get secrets in " + namespace, Method: http.MethodGet, Path: Path("v1", "secrets", namespace, name)}, "Secret", &secret)
-	return Found(&secret, err)
+	return Found(Get[corev1.Secret](ctx, c, Request{What: "get secrets in " + namespace, Method: http.MethodGet, Path: Path("v1", "secrets", namespace, name)}, "Secret"))
 }
 
 // Found is what was read; nothing where it is not there.

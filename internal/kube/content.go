@@ -25,16 +25,17 @@ type content struct {
 }
 
 // Get asks for an object of a kind.
-func (c *Client) Get(ctx context.Context, r Request, kind string, into any) error {
+func Get[T any](ctx context.Context, c *Client, r Request, kind string) (*T, error) {
 	r.protobuf = true
+	into := new(T)
 	o, err := c.content(ctx, r, kind)
 	if err != nil {
-		return err
+		return into, err
 	}
 	if err := o.decode(into); err != nil {
-		return &Unreached{r.What, err}
+		return into, &Unreached{r.What, err}
 	}
-	return nil
+	return into, nil
 }
 
 // Object asks for an object of a kind, and returns it as the server wrote it, in JSON.

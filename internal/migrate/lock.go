@@ -120,10 +120,9 @@ func duration(l *coordinationv1.Lease) time.Duration {
 
 // get reads the lease; nil where there is none.
 func (l *lock) get(ctx context.Context) (*coordinationv1.Lease, error) {
-	var found coordinationv1.Lease
 	r := kube.Request{What: "get leases.coordination.k8s.io", Method: http.MethodGet, Path: l.path(l.lease.Name)}
-	err := l.client.Get(ctx, r, "Lease", &found)
-	return kube.Found(&found, kube.Refusal(err))
+	found, err := kube.Get[coordinationv1.Lease](ctx, l.client, r, "Lease")
+	return kube.Found(found, kube.Refusal(err))
 }
 
 // update writes the lock with a new time, over the lease that was found. One whose answer
@@ -157,9 +156,9 @@ func (l *lock) write(ctx context.Context, holder string) error {
 	if delete(next.Annotations, helmAnnotation); l.helm != "" {
 		metav1.SetMetaDataAnnotation(&next.ObjectMeta, helmAnnotation, l.helm)
 	}
-	var written coordinationv1.Lease
 	r := kube.Request{What: "update leases.coordination.k8s.io", Method: method, Path: path, Body: next}
-	if err := l.client.Get(ctx, r, "Lease", &written); err != nil {
+	written, err := kube.Get[coordinationv1.Lease](ctx, l.client, r, "Lease")
+	if err != nil {
 		return err
 	}
 	next.ObjectMeta = written.ObjectMeta

@@ -51,9 +51,8 @@ func (o *Observer) readReviews(ctx context.Context, out *observed.Observation) e
 			TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
 			Spec:     authorizationv1.SubjectAccessReviewSpec{User: asked.User, Groups: leadermigration.Groups(asked.User), ResourceAttributes: about},
 		}
-		var answer authorizationv1.SubjectAccessReview
 		r := kube.Request{What: "create subjectaccessreviews.authorization.k8s.io", Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", Body: review}
-		err := o.Get(ctx, r, "SubjectAccessReview", &answer)
+		answer, err := kube.Get[authorizationv1.SubjectAccessReview](ctx, o.Client, r, "SubjectAccessReview")
 		asked.Allowed = answer.Status.Allowed
 		return err
 	})
@@ -153,10 +152,8 @@ func (o *Observer) configMap(ctx context.Context, namespace, name string) (confi
 
 // getConfigMap returns nil for a ConfigMap that is not there.
 func (o *Observer) getConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
-	var m corev1.ConfigMap
 	r := kube.Request{What: "get configmaps in " + namespace, Method: http.MethodGet, Path: kube.Path("v1", "configmaps", namespace, name), Optional: namespace != managersNamespace}
-	err := o.Get(ctx, r, "ConfigMap", &m)
-	return kube.Found(&m, err)
+	return kube.Found(kube.Get[corev1.ConfigMap](ctx, o.Client, r, "ConfigMap"))
 }
 
 // everywhere lists what lies in all namespaces, or in kube-system where no more is

@@ -85,10 +85,9 @@ func (s *Server) may(ctx context.Context, r rollout.Permission) (bool, error) {
 			Namespace: r.Namespace, Verb: r.Verb, Group: r.Group, Resource: resource, Subresource: part, Name: r.Name,
 		}},
 	}
-	var answer authorizationv1.SelfSubjectAccessReview
-	err := client.Get(ctx, kube.Request{
+	answer, err := kube.Get[authorizationv1.SelfSubjectAccessReview](ctx, client, kube.Request{
 		What: "create selfsubjectaccessreviews.authorization.k8s.io", Method: http.MethodPost,
 		Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", Body: review,
-	}, "SelfSubjectAccessReview", &answer)
+	}, "SelfSubjectAccessReview")
 	return answer.Status.Allowed, err
 }
