@@ -54,7 +54,7 @@ type kind struct {
 	page      int64                                   // objects of a page; 0 for as many as client-go asks for
 	keep      cache.TransformFunc                     // nil for all of an object
 	counts    func(*unstructured.Unstructured) string // what a change is of; nil for all
-	changed   func(context.Context, types.NamespacedName, *unstructured.Unstructured) error
+	changed   func(context.Context, types.NamespacedName, *unstructured.Unstructured)
 }
 
 // resync is after which time all objects are handled again, so that a fault of a handler does not last.
@@ -121,7 +121,7 @@ func (w *Watch) handler(ctx context.Context, k kind) cache.ResourceEventHandler 
 	call := func(o any, u *unstructured.Unstructured) {
 		name, err := cache.DeletionHandlingObjectToName(o)
 		if err == nil {
-			err = transform.Guard(name.String(), func() error { return k.changed(ctx, name.AsNamespacedName(), u) })
+			err = transform.Guard(name.String(), func() error { k.changed(ctx, name.AsNamespacedName(), u); return nil })
 		}
 		if err != nil {
 			w.Manager.Log(err.Error())
@@ -175,31 +175,26 @@ func headOnly(o any) (any, error) {
 	return o, nil
 }
 
-func (w *Watch) migration(ctx context.Context, key types.NamespacedName, u *unstructured.Unstructured) error {
-	if u == nil {
-		w.Manager.Changed(ctx, key, nil)
-		return nil
+func (w *Watch) migration(ctx context.Context, key types.NamespacedName, u *unstructured.Unstructured) {
+	var raw []byte
+	if u != nil {
+		raw, _ = u.MarshalJSON() // it came as JSON, with a kind
 	}
-	raw, err := u.MarshalJSON()
-	if err == nil {
-		w.Manager.Changed(ctx, key, raw)
-	}
-	return err
+	w.Manager.Changed(ctx, key, raw)
 }
 
 // approval wakes the LeaderMigration that an approval names; of one that is deleted the name is
 // not known any more.
-func (w *Watch) approval(_ context.Context, key types.NamespacedName, u *unstructured.Unstructured) error {
+func (w *Watch) approval(_ context.Context, key types.NamespacedName, u *unstructured.Unstructured) {
 	if u == nil {
-		return nil
+		return
 	}
 	a, err := approvalOf(u)
 	if err != nil {
 		w.Manager.Log(key.String() + ": it approves nothing: " + redact.Text(err.Error()))
-		return nil
+		return
 	}
 	w.Manager.Approved(types.NamespacedName{Namespace: key.Namespace, Name: a.Spec.Migration})
-	return nil
 }
 
 func approvalOf(u *unstructured.Unstructured) (a v1alpha1.LeaderMigrationApproval, err error) {
@@ -212,9 +207,8 @@ func withoutStatus(u *unstructured.Unstructured) string {
 	return fmt.Sprint(u.GetUID(), u.GetGeneration(), u.GetLabels(), u.GetAnnotations())
 }
 
-func (w *Watch) cluster(_ context.Context, key types.NamespacedName, _ *unstructured.Unstructured) error {
+func (w *Watch) cluster(_ context.Context, key types.NamespacedName, _ *unstructured.Unstructured) {
 	w.Manager.ClusterChanged(key)
-	return nil
 }
 
 // approved are the approvals that name a LeaderMigration.

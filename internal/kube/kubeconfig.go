@@ -6,6 +6,7 @@ package kube
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"os"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -22,11 +23,8 @@ func (c *Client) Kubeconfig() ([]byte, error) {
 	}
 	proxy := "" // leaves it to the environment, which other programs have as well
 	if config.Proxy != nil {
-		r, err := http.NewRequest(http.MethodGet, c.base, nil)
-		if err != nil {
-			return nil, err
-		}
-		at, err := config.Proxy(r)
+		base, _ := url.Parse(c.base) // it was one of a URL
+		at, err := config.Proxy(&http.Request{Method: http.MethodGet, URL: base})
 		if err != nil {
 			return nil, err
 		}
@@ -53,8 +51,6 @@ func (c *Client) Kubeconfig() ([]byte, error) {
 		return nil, err
 	}
 	files := append(clientcmd.GetClusterFileReferences(out.Clusters[name]), clientcmd.GetAuthInfoFileReferences(user)...)
-	if err := clientcmd.ResolvePaths(files, here); err != nil {
-		return nil, err
-	}
+	_ = clientcmd.ResolvePaths(files, here) // it joins paths, which cannot fail
 	return clientcmd.Write(*out)
 }

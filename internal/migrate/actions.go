@@ -138,21 +138,18 @@ func (w *writer) applyText(ctx context.Context, server, text string) error {
 
 // apply brings one object to a cluster.
 func (w *writer) apply(ctx context.Context, o Ref, body []byte) error {
-	return w.write(ctx, write{act: actApply, object: o, digest: sum(body), do: func(ctx context.Context) error {
+	return w.write(ctx, actApply, o, sum(body), func(ctx context.Context) error {
 		_, err := w.cluster.request(ctx, o, kube.Request{
 			Method: http.MethodPatch, Body: body, ContentType: "application/apply-patch+yaml",
 			Query: url.Values{"fieldManager": {kube.Program}, "force": {"true"}},
 		})
 		return err
-	}})
+	})
 }
 
 // applyObject is the same with an object that is sent as JSON.
 func (w *writer) applyObject(ctx context.Context, o Ref, object any) error {
-	body, err := json.Marshal(object)
-	if err != nil {
-		return err
-	}
+	body, _ := json.Marshal(object) // a type of the API cannot fail
 	return w.apply(ctx, o, body)
 }
 
@@ -196,5 +193,5 @@ func (w *writer) deleteKinds(ctx context.Context, namespace, kinds, name string)
 
 // drop deletes an object, as a write of the run.
 func (w *writer) drop(ctx context.Context, o Ref) error {
-	return w.write(ctx, write{act: actDelete, object: o, do: func(ctx context.Context) error { return w.cluster.remove(ctx, o) }})
+	return w.write(ctx, actDelete, o, "", func(ctx context.Context) error { return w.cluster.remove(ctx, o) })
 }

@@ -89,9 +89,9 @@ func (c *cordon) change(ctx context.Context, act, name string, edit func(*yamled
 		if err != nil || len(p) == 0 {
 			return err
 		}
-		err = c.writer.write(ctx, write{act: act, object: c.cluster.own("Node", "", name), digest: p.Digest(), do: func(ctx context.Context) error {
+		err = c.writer.write(ctx, act, c.cluster.own("Node", "", name), p.Digest(), func(ctx context.Context) error {
 			return c.cluster.patchNode(ctx, name, p)
-		}})
+		})
 		if !kube.HasStatus(err, http.StatusUnprocessableEntity, http.StatusConflict) {
 			return err
 		}
@@ -159,12 +159,12 @@ func (r *run) evict(ctx context.Context, pod string) (why string, err error) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 	}
-	err = r.writer.write(ctx, write{act: actEvict, object: r.cluster.own("Pod", namespace, name), do: func(ctx context.Context) error {
+	err = r.writer.write(ctx, actEvict, r.cluster.own("Pod", namespace, name), "", func(ctx context.Context) error {
 		_, err := r.cluster.observer.Do(ctx, kube.Request{
 			What: "create pods/eviction", Method: http.MethodPost, Path: kube.Path("v1", "pods", namespace, name) + "/eviction", Body: eviction,
 		})
 		return err
-	}})
+	})
 	switch {
 	case kube.HasStatus(err, http.StatusNotFound):
 		return "", nil

@@ -75,13 +75,13 @@ func (r *run) backup(ctx context.Context, by transform.SnapshotByObject) error {
 	if err != nil {
 		return err
 	}
-	err = r.writer.write(ctx, write{act: actSnapshot, object: o, digest: sum(body), do: func(ctx context.Context) error {
+	err = r.writer.write(ctx, actSnapshot, o, sum(body), func(ctx context.Context) error {
 		_, err := r.cluster.request(ctx, o, kube.Request{Method: http.MethodPost, Body: body})
 		if kube.Exists(err) { // the name is unique, so an earlier try has made it
 			return nil
 		}
 		return err
-	}})
+	})
 	if err != nil {
 		return err
 	}

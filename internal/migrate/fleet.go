@@ -181,11 +181,7 @@ func (r *fleet) notify(m *Member, e Event) {
 }
 
 func (r *fleet) member(cluster string) *Member {
-	i := slices.IndexFunc(r.members, func(m *Member) bool { return m.Cluster == cluster })
-	if i < 0 {
-		panic("a cluster of no wave")
-	}
-	return r.members[i]
+	return r.members[slices.IndexFunc(r.members, func(m *Member) bool { return m.Cluster == cluster })]
 }
 
 // list is how far all clusters are.

@@ -71,10 +71,10 @@ func (h helm) call(ctx context.Context, a action.Action, c helmCall) error {
 	}
 	return h.inFolder(program, c.files, func(p prepared) error {
 		return h.attempt(ctx, c, func(ctx context.Context) error {
-			return h.writer.write(ctx, write{act: actHelm, object: c.release, digest: sum([]byte(strings.Join(c.arguments, "\x00"))), do: func(ctx context.Context) error {
+			return h.writer.write(ctx, actHelm, c.release, sum([]byte(strings.Join(c.arguments, "\x00"))), func(ctx context.Context) error {
 				_, err := p.run(ctx, c.arguments)
 				return err
-			}})
+			})
 		})
 	})
 }

@@ -73,7 +73,7 @@ func (r *run) othersReady(ctx context.Context, n observed.Node) error {
 
 // restart restarts a machine, and waits until its Node has a provider ID of AWS.
 func (r *run) restart(ctx context.Context, m transition.KubeletRestart) error {
-	if err := r.writer.write(ctx, write{act: actRestart, object: r.cluster.own("Node", "", m.Node), do: func(ctx context.Context) error { return r.Restart(ctx, m) }}); err != nil {
+	if err := r.writer.write(ctx, actRestart, r.cluster.own("Node", "", m.Node), "", func(ctx context.Context) error { return r.Restart(ctx, m) }); err != nil {
 		return err
 	}
 	return r.awaitSeen(ctx, func(seen *observed.Observation) (condition, error) {
@@ -130,15 +130,11 @@ func (r *run) link(ctx context.Context) error {
 // relink gives the object of a machine's infrastructure the provider ID of its Node. Who may not
 // write it sees what has to be done.
 func (r *run) relink(ctx context.Context, l transition.Link) error {
-	p, err := l.Patch()
-	if err != nil {
-		return err
-	}
-	namespace := r.cluster.object.Namespace
+	p, namespace := l.Patch(), r.cluster.object.Namespace
 	object := Ref{Server: local, Kind: l.Object.Kind, Namespace: namespace, Name: l.Object.Name}
-	err = r.writer.write(ctx, write{act: actLink, object: object, digest: p.Digest(), do: func(ctx context.Context) error {
+	err := r.writer.write(ctx, actLink, object, p.Digest(), func(ctx context.Context) error {
 		return r.cluster.patchMachine(ctx, namespace, l.Object, p)
-	}})
+	})
 	if kube.HasStatus(err, http.StatusForbidden, http.StatusNotFound) {
 		return nodeActionRequired(l.Why, l.Command(namespace))
 	}

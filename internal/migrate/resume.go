@@ -44,7 +44,7 @@ func (r *run) keepSnapshot(ctx context.Context) error {
 		return nil
 	}
 	s := r.from.seen.Snapshot(check.Reached(r.from.seen))
-	err := r.writer.write(ctx, write{act: actKeep, object: r.cluster.own("ConfigMap", kubeSystem, observe.SnapshotName), do: func(ctx context.Context) error { return r.cluster.observer.KeepSnapshot(ctx, s) }})
+	err := r.writer.write(ctx, actKeep, r.cluster.own("ConfigMap", kubeSystem, observe.SnapshotName), "", func(ctx context.Context) error { return r.cluster.observer.KeepSnapshot(ctx, s) })
 	if errors.Is(err, observe.ErrKept) {
 		return nil
 	}

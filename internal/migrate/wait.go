@@ -105,9 +105,7 @@ func (r *run) rollout(ctx context.Context, wanted rollout.Wanted) (rollout.Progr
 		return rollout.Progress{}, err
 	}
 	var object map[string]any
-	if err := json.Unmarshal(now.Raw, &object); err != nil {
-		return rollout.Progress{}, err
-	}
+	_ = json.Unmarshal(now.Raw, &object) // a Cluster, else it was not read
 	if rollout.Overtaken(object, wanted) {
 		return rollout.Progress{}, errOvertaken
 	}

@@ -36,14 +36,6 @@ const (
 	actHelm     = "helm"
 )
 
-// write is one change of a cluster.
-type write struct {
-	act    string
-	object Ref
-	digest string
-	do     func(context.Context) error
-}
-
 // grace is for how long a request continues that was in progress when the run was told
 // to end: without its answer it is not known what was written.
 const grace = 20 * time.Second
@@ -56,12 +48,13 @@ type writer struct {
 	mute  bool   // Events cannot be written
 }
 
-// write makes a change: under the lock, and with its intent in the audit log before.
-func (w *writer) write(ctx context.Context, c write) error {
+// write makes a change of an object: under the lock, and with its intent in the audit log before. The digest is that of
+// what is sent; "" where the act has no text.
+func (w *writer) write(ctx context.Context, act string, object Ref, digest string, do func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if w.Permit != nil && c.act != actRelease && c.act != actDelete { // a run may always remove what it has left
+	if w.Permit != nil && act != actRelease && act != actDelete { // a run may always remove what it has left
 		if err := w.Permit(); err != nil {
 			return err
 		}
@@ -71,21 +64,21 @@ func (w *writer) write(ctx context.Context, c write) error {
 	}
 	e := newEntry(Entry{
 		ID: uuid.NewString(), Run: w.lock.identity, Who: w.User, Cluster: w.cluster.ref(), Verb: w.verb, Stage: w.progress.stage,
-		Act: c.act, Object: c.object, Digest: c.digest, Phase: Intent,
+		Act: act, Object: object, Digest: digest, Phase: Intent,
 	})
 	if err := w.audit.add(e); err != nil {
 		return err
 	}
 	own, end := graceful(ctx)
 	defer end()
-	err := c.do(own)
+	err := do(own)
 	w.progress.wrote = w.progress.wrote || err == nil || outcome(err) == resultUnknown
 	e.Result = outcome(err)
 	if err != nil {
 		e.Error = redact.Text(err.Error())
 	}
 	if err == nil {
-		w.emit(Event{Type: Written, Message: c.act + " " + c.object.String()})
+		w.emit(Event{Type: Written, Message: act + " " + object.String()})
 	}
 	return errors.Join(err, w.conclude(own, e))
 }
@@ -145,7 +138,7 @@ func (w *writer) patchOnce(ctx context.Context, act string, c change, report fun
 	if err != nil {
 		return err
 	}
-	return w.write(ctx, write{act: act, object: w.cluster.ref(), digest: p.Digest(), do: func(ctx context.Context) error {
+	return w.write(ctx, act, w.cluster.ref(), p.Digest(), func(ctx context.Context) error {
 		report(transition.MayBeWritten)
 		now, warnings, err := w.cluster.server.Patch(ctx, w.cluster.object, p, w.cluster.planner.Format.Alike, false)
 		report(became(err))
@@ -156,7 +149,7 @@ func (w *writer) patchOnce(ctx context.Context, act string, c change, report fun
 			w.cluster.object = now
 		}
 		return err
-	}})
+	})
 }
 
 // became reports what became of a change of the object.

@@ -31,13 +31,11 @@ func (s *Server) Rollout(ctx context.Context, o Object) (seen rollout.Objects, e
 		return seen, err
 	}
 	raw, err := s.controlPlane(ctx, o)
+	if err == nil && raw != nil {
+		seen.ControlPlane, err = rollout.ReadControlPlane(raw)
+	}
 	if err != nil {
 		return seen, err
-	}
-	if raw != nil {
-		if seen.ControlPlane, err = rollout.ReadControlPlane(raw); err != nil {
-			return seen, err
-		}
 	}
 	if seen.Machines, err = s.Machines(ctx, o); err != nil {
 		return seen, err

@@ -51,14 +51,11 @@ func (l Link) Command(namespace string) string {
 }
 
 // Patch is the same for an API server. It fits only the ID of before.
-func (l Link) Patch() (jsonpatch.Patch, error) {
+func (l Link) Patch() jsonpatch.Patch {
 	const at = "/spec/providerID"
-	before, err := json.Marshal(l.Before)
-	if err != nil {
-		return nil, err
-	}
-	after, err := json.Marshal(l.After)
-	return jsonpatch.Patch{{Op: jsonpatch.Test, Path: at, Value: before}, {Op: jsonpatch.Replace, Path: at, Value: after}}, err
+	before, _ := json.Marshal(l.Before) // a string cannot fail
+	after, _ := json.Marshal(l.After)
+	return jsonpatch.Patch{{Op: jsonpatch.Test, Path: at, Value: before}, {Op: jsonpatch.Replace, Path: at, Value: after}}
 }
 
 // Unlinked names the first machine whose Node Rancher does not find, or "".
