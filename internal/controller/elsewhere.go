@@ -7,7 +7,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/rancher/wrangler/v3/pkg/name"
@@ -20,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
@@ -31,8 +31,7 @@ const migrationLabel = "rke-lm.io/leadermigration"
 // other program manages any more. The cluster is not changed.
 func (w *work) explain(ctx context.Context, runs Runs) {
 	w.mu.Lock()
-	lm, list := w.lm, slices.Clone(w.members)
-	list = slices.DeleteFunc(list, func(m migrate.Member) bool { return !w.stale[m.Cluster] })
+	lm, list := w.lm, lists.Where(w.members, func(m migrate.Member) bool { return w.stale[m.Cluster] })
 	clear(w.stale)
 	w.mu.Unlock()
 	for _, m := range list {

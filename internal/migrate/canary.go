@@ -53,7 +53,7 @@ func (c *canaryService) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.before = check.NewBaseline(c.from.seen.Nodes, events)
+	c.before = check.NewBaseline(c.seen.Nodes, events)
 	return nil
 }
 

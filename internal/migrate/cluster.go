@@ -164,17 +164,6 @@ func (c *cluster) remove(ctx context.Context, o Ref) error {
 	return err
 }
 
-// patchMachine patches the object of a machine's infrastructure. The plural of all kinds of
-// Rancher's machines has an s (rancher pkg/crds/names.go).
-func (c *cluster) patchMachine(ctx context.Context, namespace string, o corev1.ObjectReference, p jsonpatch.Patch) error {
-	kind := strings.ToLower(o.Kind) + "s"
-	_, err := c.client(local).Do(ctx, kube.Request{
-		What: "patch " + kind + " in " + namespace, Method: http.MethodPatch, Query: url.Values{"fieldManager": {kube.Program}},
-		Path: kube.Path(o.APIVersion, kind, namespace, o.Name), Body: p.Bytes(), ContentType: jsonpatch.ContentType,
-	})
-	return err
-}
-
 // nodeNames lists the Nodes that a selector matches and that keep keeps.
 func (c *cluster) nodeNames(ctx context.Context, selector string, keep func(*corev1.Node) bool) ([]string, error) {
 	q := kube.Resource{Version: "v1", Name: "nodes", Kind: "NodeList", Options: metav1.ListOptions{LabelSelector: selector}}

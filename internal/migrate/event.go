@@ -163,11 +163,10 @@ func (e *End) ExitCode() transform.ExitCode { return transform.ExitCodeOr(e.Err,
 
 // end reports how the run ended.
 func (r *run) end(err error) error {
-	b := r.from
-	if b.plan == nil {
+	if r.plan == nil {
 		return err
 	}
-	e := &End{Title: r.Object.Title(), Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: stages.LeaderAfter(r.progress.last(), b.plan.Target)}}
+	e := &End{Title: r.Object.Title(), Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: stages.LeaderAfter(r.progress.last(), r.plan.Target)}}
 	if err == nil {
 		message := "all requested stages are done"
 		if r.progress.stage = ""; !r.progress.wrote {
@@ -176,7 +175,7 @@ func (r *run) end(err error) error {
 		r.emit(Event{Type: Finished, Message: message, End: &e.Outcome})
 		return nil
 	}
-	e.Outcome.Holds = transition.Between(b.plan.Target, r.progress.last(), r.progress.stage, r.progress.edit)
+	e.Outcome.Holds = transition.Between(r.plan.Target, r.progress.last(), r.progress.stage, r.progress.edit)
 	if r.writer.lock != nil {
 		e.Outcome.Continue, e.Outcome.Revert = r.Continue, r.Revert
 	}

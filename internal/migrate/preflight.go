@@ -41,14 +41,14 @@ func (r *run) planFirst(ctx context.Context) error {
 		return hanging(p)
 	}
 	r.cordon.mark = stages.Mark(p.Cluster.Name)
-	if r.from.stages, err = r.names(p); err == nil {
-		r.from.plan = p
+	if r.todo, err = r.names(p); err == nil {
+		r.plan = p
 	}
 	return err
 }
 
 func (r *run) observe(ctx context.Context) (err error) {
-	r.from.seen, err = r.cluster.observer.Observe(ctx)
+	r.seen, err = r.cluster.observer.Observe(ctx)
 	return err
 }
 
@@ -56,12 +56,12 @@ func (r *run) observe(ctx context.Context) (err error) {
 // timings of their leases.
 func (r *run) named(ctx context.Context) error {
 	chosen := &r.cluster.planner.Target
-	seen, err := transition.WithTimings(r.from.plan, *chosen, r.from.seen)
+	seen, err := transition.WithTimings(r.plan, *chosen, r.seen)
 	if err != nil {
 		return err
 	}
 	if !r.back() {
-		seen.HostNames = r.from.seen.HostNames(chosen.HostNames)
+		seen.HostNames = r.seen.HostNames(chosen.HostNames)
 	}
 	again := seen.ShortLeases != chosen.ShortLeases || r.back() && seen.CloudLease != chosen.CloudLease || !maps.Equal(seen.HostNames, chosen.HostNames)
 	if *chosen = seen; !again {
@@ -74,7 +74,7 @@ func (r *run) named(ctx context.Context) error {
 // migration has not come to that stage, and no plan of an upgrade has it.
 func (r *run) identifyFirst(ctx context.Context) error {
 	target := &r.cluster.planner.Target
-	if r.back() || r.Until != "" || !target.Upgrades() || transition.Identified(r.from.seen.Nodes) {
+	if r.back() || r.Until != "" || !target.Upgrades() || transition.Identified(r.seen.Nodes) {
 		return nil
 	}
 	chosen, none := *target, *target
@@ -83,7 +83,7 @@ func (r *run) identifyFirst(ctx context.Context) error {
 		if err := r.planFirst(ctx); err != nil {
 			return err
 		}
-		if slices.Contains(r.from.stages, stages.SetProviderIDs) {
+		if slices.Contains(r.todo, stages.SetProviderIDs) {
 			return r.review(ctx)
 		}
 	}
@@ -92,9 +92,9 @@ func (r *run) identifyFirst(ctx context.Context) error {
 
 // locate finds the stages that are done.
 func (r *run) locate(context.Context) error {
-	r.cordon.noteForeign(r.from.seen)
-	last, err := r.cluster.planner.Position(r.from.plan, r.from.seen)
-	r.progress.done = upTo(r.from.plan, last)
+	r.cordon.noteForeign(r.seen)
+	last, err := r.cluster.planner.Position(r.plan, r.seen)
+	r.progress.done = upTo(r.plan, last)
 	return err
 }
 
@@ -113,7 +113,7 @@ func (r *run) names(p *plan.Plan) ([]string, error) {
 
 // review checks all permissions that the run will need.
 func (r *run) review(ctx context.Context) error {
-	when := transition.Needs(r.from.plan)
+	when := transition.Needs(r.plan)
 	if _, err := exec.LookPath("helm"); err != nil {
 		when = slices.DeleteFunc(when, func(s string) bool { return s == action.NeedsHelm }) // the user runs it
 	}
@@ -175,8 +175,8 @@ func (r *run) admit(ctx context.Context) error {
 // upgraded returns the release that the run will upgrade with helm, with what it would lose; nil where
 // there is none.
 func (r *run) upgraded(ctx context.Context) (*rollout.Release, error) {
-	names := slices.DeleteFunc(slices.Clone(r.from.stages), func(s string) bool { return slices.Contains(r.cluster.planner.Target.ManualDone, s) })
-	upgrades, err := r.cluster.planner.Upgrades(r.from.plan, names, r.back(), r.from.seen)
+	names := slices.DeleteFunc(slices.Clone(r.todo), func(s string) bool { return slices.Contains(r.cluster.planner.Target.ManualDone, s) })
+	upgrades, err := r.cluster.planner.Upgrades(r.plan, names, r.back(), r.seen)
 	if err != nil {
 		return nil, err
 	}
@@ -193,19 +193,18 @@ func hanging(p *plan.Plan) error {
 // allow refuses a rollback out of order, and a migration that is known to get stuck, or that would
 // begin on a cluster with errors.
 func (r *run) allow(context.Context) error {
-	b := r.from
 	if r.back() {
-		return r.cluster.planner.CheckRollback(b.plan, b.stages, b.seen)
+		return r.cluster.planner.CheckRollback(r.plan, r.todo, r.seen)
 	}
-	for _, s := range b.plan.Steps {
-		if s.State == plan.Blocked && slices.Contains(b.stages, s.Stage.Name) {
+	for _, s := range r.plan.Steps {
+		if s.State == plan.Blocked && slices.Contains(r.todo, s.Stage.Name) {
 			return blockedBy(s.Stage.Name, transform.Stopping(s.Findings), r.cluster.planner.Format.Rules)
 		}
 	}
 	if r.progress.last() != "" {
 		return nil // it is waited for, once the lock is there
 	}
-	verdict := check.Evaluate(b.seen, check.Choice{Check: stages.After("", b.plan.Target), Version: r.cluster.planner.Target.Version, Accept: r.Accept})
+	verdict := check.Evaluate(r.seen, check.Choice{Check: stages.After("", r.plan.Target), Version: r.cluster.planner.Target.Version, Accept: r.Accept})
 	r.noteFindings(verdict.Findings)
 	if open := transform.Stopping(verdict.Findings); len(open) > 0 {
 		return blockedBy("", open, check.Rules())

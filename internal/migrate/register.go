@@ -6,11 +6,14 @@ package migrate
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -88,14 +91,14 @@ func (r *run) restart(ctx context.Context, m transition.KubeletRestart) error {
 
 // resumeRegistration continues where a run ended after it had deleted a Node.
 func (r *run) resumeRegistration(ctx context.Context) error {
-	if !slices.Contains(r.from.stages, stages.SetProviderIDs) {
+	if !slices.Contains(r.todo, stages.SetProviderIDs) {
 		return nil
 	}
 	machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
 	if err != nil {
 		return err
 	}
-	m, found := r.cluster.planner.Unregistered(machines.Machines, r.from.seen.Nodes)
+	m, found := r.cluster.planner.Unregistered(machines.Machines, r.seen.Nodes)
 	switch {
 	case !found:
 		return nil
@@ -109,7 +112,7 @@ func (r *run) resumeRegistration(ctx context.Context) error {
 // link has Rancher find the Nodes of all machines, where a stage gave Nodes their provider IDs.
 // It looks for a Node that registered again by the ID of before.
 func (r *run) link(ctx context.Context) error {
-	if r.back() || !slices.Contains(r.from.stages, stages.SetProviderIDs) {
+	if r.back() || !slices.Contains(r.todo, stages.SetProviderIDs) {
 		return nil
 	}
 	sent := map[corev1.ObjectReference]bool{}
@@ -132,8 +135,13 @@ func (r *run) link(ctx context.Context) error {
 func (r *run) relink(ctx context.Context, l transition.Link) error {
 	p, namespace := l.Patch(), r.cluster.object.Namespace
 	object := Ref{Server: local, Kind: l.Object.Kind, Namespace: namespace, Name: l.Object.Name}
+	kind := strings.ToLower(object.Kind) + "s" // so are the plurals of all of Rancher's machines (rancher pkg/crds/names.go)
 	err := r.writer.write(ctx, actLink, object, p.Digest(), func(ctx context.Context) error {
-		return r.cluster.patchMachine(ctx, namespace, l.Object, p)
+		_, err := r.cluster.client(local).Do(ctx, kube.Request{
+			What: "patch " + kind + " in " + namespace, Method: http.MethodPatch, Query: url.Values{"fieldManager": {kube.Program}},
+			Path: kube.Path(l.Object.APIVersion, kind, namespace, object.Name), Body: p.Bytes(), ContentType: jsonpatch.ContentType,
+		})
+		return err
 	})
 	if kube.HasStatus(err, http.StatusForbidden, http.StatusNotFound) {
 		return nodeActionRequired(l.Why, l.Command(namespace))

@@ -35,15 +35,15 @@ func (r *run) resumeStage(ctx context.Context) error {
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
-	return r.check(ctx, stages.After(last, r.from.plan.Target))
+	return r.check(ctx, stages.After(last, r.plan.Target))
 }
 
 // keepSnapshot keeps what must not change, from before the first stage.
 func (r *run) keepSnapshot(ctx context.Context) error {
-	if r.from.seen.Before != nil {
+	if r.seen.Before != nil {
 		return nil
 	}
-	s := r.from.seen.Snapshot(check.Reached(r.from.seen))
+	s := r.seen.Snapshot(check.Reached(r.seen))
 	err := r.writer.write(ctx, actKeep, r.cluster.own("ConfigMap", kubeSystem, observe.SnapshotName), "", func(ctx context.Context) error { return r.cluster.observer.KeepSnapshot(ctx, s) })
 	if errors.Is(err, observe.ErrKept) {
 		return nil

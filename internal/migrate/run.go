@@ -34,17 +34,13 @@ type run struct {
 	cordon   *cordon
 	helm     helm
 	canary   *canaryService
-	from     beginning
 	snapshot bool // etcd was snapshotted before the first write
 
-	transition transition.Transition // of the stage in progress
-}
+	plan *plan.Plan            // at the beginning; nil if the cluster's object cannot be planned
+	todo []string              // the stages to go through, in their order
+	seen *observed.Observation // at the beginning
 
-// beginning is what a run begins from.
-type beginning struct {
-	plan   *plan.Plan // nil if the cluster's object cannot be planned
-	stages []string   // to go through, in their order
-	seen   *observed.Observation
+	transition transition.Transition // of the stage in progress
 }
 
 // The verbs, as the audit log has them.
@@ -125,7 +121,7 @@ func (r *run) back() bool { return r.verb == rollbackVerb }
 
 // stages goes through stages, each planned from the object as it is then.
 func (r *run) stages(ctx context.Context) error {
-	for _, name := range r.from.stages {
+	for _, name := range r.todo {
 		if err := r.stage(ctx, name); err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func (r *run) stage(ctx context.Context, name string) (err error) {
 	}
 	switch {
 	case !r.transition.Empty():
-		return r.watched(ctx, r.agree, r.precheck, r.snapshotEtcd, r.before, r.edit, r.after, r.postcheck)
+		return r.watched(ctx, r.agree, r.precheck, r.snapshotEtcd, r.actBefore, r.edit, r.actAfter, r.postcheck)
 	case r.transition.ChecksAlone: // the last one of a migration
 		return r.postcheck(ctx)
 	}
@@ -33,9 +33,9 @@ func (r *run) stage(ctx context.Context, name string) (err error) {
 func (r *run) precheck(ctx context.Context) error  { return r.check(ctx, r.transition.Precheck) }
 func (r *run) postcheck(ctx context.Context) error { return r.check(ctx, r.transition.Check) }
 
-// before carries out the actions before the edit, and after those after it.
-func (r *run) before(ctx context.Context) error { return r.actions(ctx, r.transition.Before) }
-func (r *run) after(ctx context.Context) error  { return r.actions(ctx, r.transition.After) }
+// actBefore carries out the actions before the edit, and actAfter those after it.
+func (r *run) actBefore(ctx context.Context) error { return r.actions(ctx, r.transition.Before) }
+func (r *run) actAfter(ctx context.Context) error  { return r.actions(ctx, r.transition.After) }
 
 // planned makes the transition of a stage from how things are now.
 func (r *run) planned(ctx context.Context, name string) (transition.Transition, error) {

@@ -208,16 +208,3 @@ func (d *dump) whole(h head, raw json.RawMessage) error {
 }
 
 var errMixed = errors.New("a dump of verify contains a whole cluster, and the file contains more; keep the dump in a separate file")
-
-// again reports whether an object was there before. It fails where that was
-// another one of the same name.
-func (d *dump) again(h head) (bool, error) {
-	m := h.ObjectMeta
-	key := strings.Join([]string{h.kind(), m.Namespace, m.Name}, "/")
-	before, is := d.seen[key]
-	if is && before != m.UID {
-		return true, fmt.Errorf("the %s %s is in it twice, with different UIDs; use the objects of one cluster at one time", h.Kind, m.Name)
-	}
-	d.seen[key] = m.UID
-	return is, nil
-}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -90,9 +91,14 @@ func one[T any](d *dump, h head, raw json.RawMessage, use func(*T)) error {
 	if !d.out.Partial {
 		return errMixed
 	}
-	if again, err := d.again(h); again || err != nil {
-		return err
+	key := strings.Join([]string{h.kind(), h.Namespace, h.Name}, "/")
+	switch before, again := d.seen[key]; {
+	case again && before != h.UID:
+		return fmt.Errorf("the %s %s is in it twice, with different UIDs; use the objects of one cluster at one time", h.Kind, h.Name)
+	case again:
+		return nil
 	}
+	d.seen[key] = h.UID
 	var object T
 	if err := json.Unmarshal(raw, &object); err != nil {
 		return fmt.Errorf("cannot read this object: %w; use the output of kubectl get -o yaml", err)
