@@ -56,7 +56,7 @@ func (r *run) action(ctx context.Context, a action.Action) error {
 	case action.Register:
 		return r.register(ctx)
 	}
-	if slices.Contains(r.cluster.planner.Target.ManualDone, r.transition.Stage) {
+	if slices.Contains(r.Planner.Target.ManualDone, r.transition.Stage) {
 		return nil
 	}
 	return r.change(ctx, a)
@@ -70,7 +70,7 @@ func (r *run) change(ctx context.Context, a action.Action) error {
 		if err != nil {
 			return err
 		}
-		server := r.cluster.object.ID
+		server := r.Object.ID
 		if op.Rancher {
 			server = local
 		}
@@ -105,7 +105,7 @@ func (r *run) fileOf(name string) (string, error) {
 // removed waits until objects have left the cluster with their manifest.
 func (r *run) removed(ctx context.Context, gone action.Gone) error {
 	return r.await(ctx, func(ctx context.Context) (condition, error) {
-		left, err := r.cluster.existing(ctx, gone.Namespace, gone.Kinds, gone.Name)
+		left, err := r.existing(ctx, gone.Namespace, gone.Kinds, gone.Name)
 		if err != nil || len(left) == 0 {
 			return condition{done: true}, err
 		}
@@ -139,7 +139,7 @@ func (w *writer) applyText(ctx context.Context, server, text string) error {
 // apply brings one object to a cluster.
 func (w *writer) apply(ctx context.Context, o Ref, body []byte) error {
 	return w.write(ctx, actApply, o, sum(body), func(ctx context.Context) error {
-		_, err := w.cluster.request(ctx, o, kube.Request{
+		_, err := w.request(ctx, o, kube.Request{
 			Method: http.MethodPatch, Body: body, ContentType: "application/apply-patch+yaml",
 			Query: url.Values{"fieldManager": {kube.Program}, "force": {"true"}},
 		})
@@ -155,7 +155,7 @@ func (w *writer) applyObject(ctx context.Context, o Ref, object any) error {
 
 // applySecret brings a value to the cluster, as one key of a Secret.
 func (w *writer) applySecret(ctx context.Context, namespace, name, key string, value []byte) error {
-	return w.applyObject(ctx, w.cluster.own("Secret", namespace, name), corev1.Secret{
+	return w.applyObject(ctx, w.own("Secret", namespace, name), corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Data: map[string][]byte{key: value},
 	})
@@ -165,7 +165,7 @@ func (w *writer) applySecret(ctx context.Context, namespace, name, key string, v
 // cluster.
 func (w *writer) copySecret(ctx context.Context, a action.CopySecret) error {
 	from := Ref{Server: local, Kind: "Secret", Namespace: a.Namespace, Name: a.Name}
-	got, err := w.cluster.request(ctx, from, kube.Request{Method: http.MethodGet})
+	got, err := w.request(ctx, from, kube.Request{Method: http.MethodGet})
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (w *writer) copySecret(ctx context.Context, a action.CopySecret) error {
 
 // deleteKinds deletes objects of some kinds, as far as they are there.
 func (w *writer) deleteKinds(ctx context.Context, namespace, kinds, name string) error {
-	list, err := w.cluster.existing(ctx, namespace, kinds, name)
+	list, err := w.existing(ctx, namespace, kinds, name)
 	for _, o := range list {
 		if err = w.drop(ctx, o); err != nil {
 			break
@@ -193,5 +193,5 @@ func (w *writer) deleteKinds(ctx context.Context, namespace, kinds, name string)
 
 // drop deletes an object, as a write of the run.
 func (w *writer) drop(ctx context.Context, o Ref) error {
-	return w.write(ctx, actDelete, o, "", func(ctx context.Context) error { return w.cluster.remove(ctx, o) })
+	return w.write(ctx, actDelete, o, "", func(ctx context.Context) error { return w.remove(ctx, o) })
 }

@@ -25,10 +25,10 @@ type canaryService struct {
 	address string // of the load balancer
 }
 
-func (c *canaryService) namespace() Ref { return c.cluster.own("Namespace", "", check.CanaryName) }
+func (c *canaryService) namespace() Ref { return c.own("Namespace", "", check.CanaryName) }
 
 func (c *canaryService) service() Ref {
-	return c.cluster.own("Service", check.CanaryName, check.CanaryName)
+	return c.own("Service", check.CanaryName, check.CanaryName)
 }
 
 // Unproven says what the cloud controllers did that they must not have done.
@@ -49,7 +49,7 @@ func (c *canaryService) begin(ctx context.Context) error {
 	if !c.CanaryService {
 		return nil
 	}
-	events, err := c.cluster.observer.Warnings(ctx)
+	events, err := c.observer.Warnings(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (c *canaryService) sweep(ctx context.Context) error {
 
 // read reads an object; none where it does not exist.
 func (c *canaryService) read(ctx context.Context, o Ref) ([]byte, error) {
-	a, err := c.cluster.request(ctx, o, kube.Request{Method: http.MethodGet, Optional: true})
+	a, err := c.request(ctx, o, kube.Request{Method: http.MethodGet, Optional: true})
 	return kube.Found(a.Body, err)
 }
 
@@ -160,11 +160,11 @@ func (c *canaryService) left(err error) error {
 
 // compare fails where something has happened since the beginning that must not.
 func (c *canaryService) compare(ctx context.Context) error {
-	seen, err := c.cluster.observer.Observe(ctx)
+	seen, err := c.observer.Observe(ctx)
 	if err != nil {
 		return err
 	}
-	events, err := c.cluster.observer.Warnings(ctx)
+	events, err := c.observer.Warnings(ctx)
 	if err != nil {
 		return err
 	}

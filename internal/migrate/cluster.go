@@ -16,75 +16,64 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
-	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// cluster is what a run reads: the cluster's object in Rancher and its own API server.
-type cluster struct {
-	server   *rancher.Server
-	object   rancher.Object // as it was read last
-	planner  transition.Planner
-	observer *observe.Observer
-	nodes    map[string]string // names of Nodes by those of machines, before the first change
-}
-
 // client is that of a server.
-func (c *cluster) client(server string) *kube.Client {
+func (r *run) client(server string) *kube.Client {
 	if server == local {
-		return c.server.Local()
+		return r.Server.Local()
 	}
-	return c.observer.Client
+	return r.observer.Client
 }
 
 // local is what the audit log calls Rancher's own cluster.
 const local = "local"
 
 // ref names the cluster's object.
-func (c *cluster) ref() Ref {
-	return Ref{Server: local, Kind: "Cluster." + c.object.Kind.Group, Namespace: c.object.Namespace, Name: c.object.Name, UID: c.object.UID}
+func (r *run) ref() Ref {
+	return Ref{Server: local, Kind: "Cluster." + r.Object.Kind.Group, Namespace: r.Object.Namespace, Name: r.Object.Name, UID: r.Object.UID}
 }
 
 // own names an object of the cluster itself.
-func (c *cluster) own(kind, namespace, name string) Ref {
-	return Ref{Server: c.object.ID, Kind: kind, Namespace: namespace, Name: name}
+func (r *run) own(kind, namespace, name string) Ref {
+	return Ref{Server: r.Object.ID, Kind: kind, Namespace: namespace, Name: name}
 }
 
 // read reads the cluster's object.
-func (c *cluster) read(ctx context.Context) (*yamledit.Document, error) {
+func (r *run) read(ctx context.Context) (*yamledit.Document, error) {
 	var err error
-	if c.object, err = c.server.Get(ctx, c.object); err != nil {
+	if r.Object, err = r.Server.Get(ctx, r.Object); err != nil {
 		return nil, err
 	}
-	return c.document()
+	return r.document()
 }
 
 // document is the object as it was read last.
-func (c *cluster) document() (*yamledit.Document, error) { return transform.Parse(c.object.Chunk()) }
+func (r *run) document() (*yamledit.Document, error) { return transform.Parse(r.Object.Chunk()) }
 
-// plan reads the object and plans from it.
-func (c *cluster) plan(ctx context.Context) (*plan.Plan, error) {
-	doc, err := c.read(ctx)
+// planNow reads the object and plans from it.
+func (r *run) planNow(ctx context.Context) (*plan.Plan, error) {
+	doc, err := r.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Build(c.planner.Format, transform.Only(doc), c.planner.Target)
+	return plan.Build(r.Planner.Format, transform.Only(doc), r.Planner.Target)
 }
 
 // wanted is what the object promises, as it was read last.
-func (c *cluster) wanted() (rollout.Wanted, error) {
-	doc, err := c.document()
+func (r *run) wanted() (rollout.Wanted, error) {
+	doc, err := r.document()
 	if err != nil {
 		return rollout.Wanted{}, err
 	}
-	w, err := rollout.NewWanted(c.planner.Format, doc, c.object.Raw, c.planner.Target)
-	w.Nodes = c.nodes
+	w, err := rollout.NewWanted(r.Planner.Format, doc, r.Object.Raw, r.Planner.Target)
+	w.Nodes = r.nodes
 	return w, err
 }
 
@@ -96,7 +85,7 @@ var versions = map[string]string{
 }
 
 // request makes a request about one object.
-func (c *cluster) request(ctx context.Context, o Ref, q kube.Request) (kube.Answer, error) {
+func (r *run) request(ctx context.Context, o Ref, q kube.Request) (kube.Answer, error) {
 	kind, verb, name := strings.ToLower(o.Kind), strings.ToLower(q.Method), o.Name
 	version, known := versions[kind]
 	if !known {
@@ -109,7 +98,7 @@ func (c *cluster) request(ctx context.Context, o Ref, q kube.Request) (kube.Answ
 	if o.Namespace != "" {
 		q.What += " in " + o.Namespace
 	}
-	a, err := rancher.PastGate(ctx, c.server, q.Path, func() (kube.Answer, error) { return c.client(o.Server).Do(ctx, q) })
+	a, err := rancher.PastGate(ctx, r.Server, q.Path, func() (kube.Answer, error) { return r.client(o.Server).Do(ctx, q) })
 	if kube.HasStatus(err, http.StatusNotFound) {
 		return a, err
 	}
@@ -117,8 +106,8 @@ func (c *cluster) request(ctx context.Context, o Ref, q kube.Request) (kube.Answ
 }
 
 // exists looks whether an object is there, and no later one of its name where its UID is known.
-func (c *cluster) exists(ctx context.Context, o Ref) (bool, error) {
-	a, err := c.request(ctx, o, kube.Request{Method: http.MethodGet})
+func (r *run) exists(ctx context.Context, o Ref) (bool, error) {
+	a, err := r.request(ctx, o, kube.Request{Method: http.MethodGet})
 	raw, err := kube.Found(a.Body, err)
 	if raw == nil || o.UID == "" {
 		return raw != nil, err
@@ -129,10 +118,10 @@ func (c *cluster) exists(ctx context.Context, o Ref) (bool, error) {
 }
 
 // existing returns the objects of some kinds with a name that are there.
-func (c *cluster) existing(ctx context.Context, namespace, kinds, name string) (list []Ref, err error) {
+func (r *run) existing(ctx context.Context, namespace, kinds, name string) (list []Ref, err error) {
 	for kind := range strings.SplitSeq(kinds, ",") {
-		o := c.own(kind, namespace, name)
-		there, err := c.exists(ctx, o)
+		o := r.own(kind, namespace, name)
+		there, err := r.exists(ctx, o)
 		if err != nil {
 			return nil, err
 		}
@@ -145,19 +134,19 @@ func (c *cluster) existing(ctx context.Context, namespace, kinds, name string) (
 
 // remove deletes an object, and no later one of its name where its UID is known. One that is gone
 // was deleted by an earlier try.
-func (c *cluster) remove(ctx context.Context, o Ref) error {
+func (r *run) remove(ctx context.Context, o Ref) error {
 	q := kube.Request{Method: http.MethodDelete}
 	if o.UID != "" {
 		q.Body = metav1.DeleteOptions{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: metav1.NewUIDPreconditions(o.UID),
 		}
 	}
-	_, err := c.request(ctx, o, q)
+	_, err := r.request(ctx, o, q)
 	if kube.HasStatus(err, http.StatusNotFound) {
 		return nil
 	}
 	if kube.HasStatus(err, http.StatusConflict) {
-		if there, lost := c.exists(ctx, o); !there {
+		if there, lost := r.exists(ctx, o); !there {
 			return lost
 		}
 	}
@@ -165,9 +154,9 @@ func (c *cluster) remove(ctx context.Context, o Ref) error {
 }
 
 // nodeNames lists the Nodes that a selector matches and that keep keeps.
-func (c *cluster) nodeNames(ctx context.Context, selector string, keep func(*corev1.Node) bool) ([]string, error) {
+func (r *run) nodeNames(ctx context.Context, selector string, keep func(*corev1.Node) bool) ([]string, error) {
 	q := kube.Resource{Version: "v1", Name: "nodes", Kind: "NodeList", Options: metav1.ListOptions{LabelSelector: selector}}
-	names, err := kube.Collect(ctx, c.observer.Client, q, func(n *corev1.Node, kept []string) []string {
+	names, err := kube.Collect(ctx, r.observer.Client, q, func(n *corev1.Node, kept []string) []string {
 		if keep(n) {
 			kept = append(kept, n.Name)
 		}
@@ -177,8 +166,8 @@ func (c *cluster) nodeNames(ctx context.Context, selector string, keep func(*cor
 }
 
 // node reads a Node; nil where it is gone.
-func (c *cluster) node(ctx context.Context, name string) (*yamledit.Document, error) {
-	a, err := c.request(ctx, c.own("Node", "", name), kube.Request{Method: http.MethodGet})
+func (r *run) node(ctx context.Context, name string) (*yamledit.Document, error) {
+	a, err := r.request(ctx, r.own("Node", "", name), kube.Request{Method: http.MethodGet})
 	raw, err := kube.Found(a.Body, err)
 	if raw == nil {
 		return nil, err
@@ -192,8 +181,8 @@ func (c *cluster) node(ctx context.Context, name string) (*yamledit.Document, er
 
 // patchNode sends a patch. Where it fails because an earlier try has done it, the
 // Node shows that; one that is gone needs it no more.
-func (c *cluster) patchNode(ctx context.Context, name string, p jsonpatch.Patch) error {
-	_, err := c.request(ctx, c.own("Node", "", name), kube.Request{
+func (r *run) patchNode(ctx context.Context, name string, p jsonpatch.Patch) error {
+	_, err := r.request(ctx, r.own("Node", "", name), kube.Request{
 		Method: http.MethodPatch, Query: url.Values{"fieldManager": {kube.Program}}, Body: p.Bytes(), ContentType: jsonpatch.ContentType,
 	})
 	switch {
@@ -202,7 +191,7 @@ func (c *cluster) patchNode(ctx context.Context, name string, p jsonpatch.Patch)
 	case !kube.HasStatus(err, http.StatusUnprocessableEntity, http.StatusConflict):
 		return err
 	}
-	now, lost := c.node(ctx, name)
+	now, lost := r.node(ctx, name)
 	if lost == nil && now != nil && p.Applied(now.Bytes(), nil) {
 		return nil
 	}

@@ -33,7 +33,7 @@ type cordon struct {
 
 // cordonNodes cordons the Nodes that are not cordoned yet, and marks them.
 func (c *cordon) cordonNodes(ctx context.Context, a action.Cordon) error {
-	names, err := c.cluster.nodeNames(ctx, a.Selector, func(n *corev1.Node) bool { return !n.Spec.Unschedulable })
+	names, err := c.nodeNames(ctx, a.Selector, func(n *corev1.Node) bool { return !n.Spec.Unschedulable })
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (c *cordon) cordonNode(ctx context.Context, name string) error {
 // uncordonNodes uncordons the Nodes that a run over this cluster cordoned, and no
 // other ones. One that cannot be uncordoned keeps none of the others.
 func (c *cordon) uncordonNodes(ctx context.Context) error {
-	names, err := c.cluster.nodeNames(ctx, "", func(n *corev1.Node) bool { return n.Annotations[action.CordonAnnotation] == c.mark })
+	names, err := c.nodeNames(ctx, "", func(n *corev1.Node) bool { return n.Annotations[action.CordonAnnotation] == c.mark })
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ const nodeTries = 10
 // change changes a Node by a patch that fits only the version that was read.
 func (c *cordon) change(ctx context.Context, act, name string, edit func(*yamledit.Document) (*yamledit.Document, error)) error {
 	for range nodeTries {
-		before, err := c.cluster.node(ctx, name)
+		before, err := c.node(ctx, name)
 		if err != nil || before == nil {
 			return err
 		}
@@ -89,8 +89,8 @@ func (c *cordon) change(ctx context.Context, act, name string, edit func(*yamled
 		if err != nil || len(p) == 0 {
 			return err
 		}
-		err = c.writer.write(ctx, act, c.cluster.own("Node", "", name), p.Digest(), func(ctx context.Context) error {
-			return c.cluster.patchNode(ctx, name, p)
+		err = c.writer.write(ctx, act, c.own("Node", "", name), p.Digest(), func(ctx context.Context) error {
+			return c.patchNode(ctx, name, p)
 		})
 		if !kube.HasStatus(err, http.StatusUnprocessableEntity, http.StatusConflict) {
 			return err
@@ -128,7 +128,7 @@ func (r *run) drain(ctx context.Context, name string) error {
 	}
 	onNode := kube.Resource{Version: "v1", Name: "pods", Kind: "PodList", Options: metav1.ListOptions{FieldSelector: "spec.nodeName=" + name}}
 	return r.await(ctx, func(ctx context.Context) (condition, error) {
-		pods, err := kube.Collect(ctx, r.cluster.observer.Client, onNode, func(p *corev1.Pod, kept []corev1.Pod) []corev1.Pod { return append(kept, *p) })
+		pods, err := kube.Collect(ctx, r.observer.Client, onNode, func(p *corev1.Pod, kept []corev1.Pod) []corev1.Pod { return append(kept, *p) })
 		if err != nil {
 			return condition{}, kube.Refusal(err)
 		}
@@ -159,8 +159,8 @@ func (r *run) evict(ctx context.Context, pod string) (why string, err error) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 	}
-	err = r.writer.write(ctx, actEvict, r.cluster.own("Pod", namespace, name), "", func(ctx context.Context) error {
-		_, err := r.cluster.observer.Do(ctx, kube.Request{
+	err = r.writer.write(ctx, actEvict, r.own("Pod", namespace, name), "", func(ctx context.Context) error {
+		_, err := r.observer.Do(ctx, kube.Request{
 			What: "create pods/eviction", Method: http.MethodPost, Path: kube.Path("v1", "pods", namespace, name) + "/eviction", Body: eviction,
 		})
 		return err

@@ -24,7 +24,7 @@ func (r *run) snapshotEtcd(ctx context.Context) (err error) {
 	}
 	r.snapshot = true
 	r.note("taking a snapshot of etcd")
-	switch by := r.cluster.planner.Format.Live.Snapshot.(type) {
+	switch by := r.Planner.Format.Live.Snapshot.(type) {
 	case transform.SnapshotByCluster:
 		err = r.askForSnapshot(ctx, by)
 	case transform.SnapshotByObject:
@@ -40,7 +40,7 @@ func (r *run) snapshotEtcd(ctx context.Context) (err error) {
 func (r *run) askForSnapshot(ctx context.Context, ask transform.SnapshotByCluster) error {
 	var number int64
 	asked := func(ctx context.Context) (c change, err error) {
-		if c.before, err = r.cluster.read(ctx); err == nil {
+		if c.before, err = r.read(ctx); err == nil {
 			c.after, number, err = ask(c.before)
 		}
 		return c, err
@@ -54,7 +54,7 @@ func (r *run) askForSnapshot(ctx context.Context, ask transform.SnapshotByCluste
 	}
 	failed := failures{}
 	return r.await(ctx, func(ctx context.Context) (condition, error) {
-		seen, err := r.cluster.server.Rollout(ctx, r.cluster.object)
+		seen, err := r.Server.Rollout(ctx, r.Object)
 		if err != nil {
 			return condition{}, err
 		}
@@ -66,17 +66,17 @@ func (r *run) askForSnapshot(ctx context.Context, ask transform.SnapshotByCluste
 
 // backup makes an object of its own, as Rancher's own button does.
 func (r *run) backup(ctx context.Context, by transform.SnapshotByObject) error {
-	now, err := r.cluster.server.Get(ctx, r.cluster.object)
+	now, err := r.Server.Get(ctx, r.Object)
 	if err != nil {
 		return err
 	}
-	o := Ref{Server: local, Kind: by.Kind, Namespace: r.cluster.object.Home(), Name: r.cluster.object.ID + "-rke-lm-" + strings.ToLower(uuid.NewString()[:8])}
-	body, err := by.Make(now.Raw, r.cluster.object.ID, r.cluster.object.UID, o.Name)
+	o := Ref{Server: local, Kind: by.Kind, Namespace: r.Object.Home(), Name: r.Object.ID + "-rke-lm-" + strings.ToLower(uuid.NewString()[:8])}
+	body, err := by.Make(now.Raw, r.Object.ID, r.Object.UID, o.Name)
 	if err != nil {
 		return err
 	}
 	err = r.writer.write(ctx, actSnapshot, o, sum(body), func(ctx context.Context) error {
-		_, err := r.cluster.request(ctx, o, kube.Request{Method: http.MethodPost, Body: body})
+		_, err := r.request(ctx, o, kube.Request{Method: http.MethodPost, Body: body})
 		if kube.Exists(err) { // the name is unique, so an earlier try has made it
 			return nil
 		}
@@ -86,7 +86,7 @@ func (r *run) backup(ctx context.Context, by transform.SnapshotByObject) error {
 		return err
 	}
 	return r.await(ctx, func(ctx context.Context) (condition, error) {
-		a, err := r.cluster.request(ctx, o, kube.Request{Method: http.MethodGet})
+		a, err := r.request(ctx, o, kube.Request{Method: http.MethodGet})
 		if err != nil {
 			return condition{}, err
 		}

@@ -100,8 +100,8 @@ func (w *writer) event(ctx context.Context, e Entry) {
 	if e.Result != resultDone && e.Result != foundDone {
 		kind = corev1.EventTypeWarning
 	}
-	err := w.cluster.server.Local().CreateEvent(ctx, e.ID, corev1.Event{
-		InvolvedObject: corev1.ObjectReference{APIVersion: w.cluster.object.Kind.APIVersion(), Kind: "Cluster", Namespace: at.Namespace, Name: at.Name, UID: types.UID(at.UID)},
+	err := w.Server.Local().CreateEvent(ctx, e.ID, corev1.Event{
+		InvolvedObject: corev1.ObjectReference{APIVersion: w.Object.Kind.APIVersion(), Kind: "Cluster", Namespace: at.Namespace, Name: at.Name, UID: types.UID(at.UID)},
 		Reason:         reasons[e.Act], Message: message(e), Type: kind,
 		Source: corev1.EventSource{Host: e.Who.Host}, ReportingController: "rke-lm.io/" + e.Verb, ReportingInstance: e.Run,
 		Action: e.Act, FirstTimestamp: metav1.NewTime(e.Time),

@@ -39,20 +39,20 @@ func (h helm) upgrade(ctx context.Context, a action.Action, op action.HelmUpgrad
 	if err := h.keepsValues(ctx, op); err != nil {
 		return err
 	}
-	return h.call(ctx, a, helmCall{h.cluster.own("HelmRelease", op.Namespace, op.Release), nextRecord(op.Release, records), op.Args(), map[string]string{op.Values: values}})
+	return h.call(ctx, a, helmCall{h.own("HelmRelease", op.Namespace, op.Release), nextRecord(op.Release, records), op.Args(), map[string]string{op.Values: values}})
 }
 
 // uninstall takes a release out; one that is not there is out already. What a
 // helm that was killed left is taken out with it.
 func (h helm) uninstall(ctx context.Context, a action.Action, op action.HelmUninstall) error {
-	records, err := h.cluster.records(ctx, op.Namespace, op.Release)
+	records, err := h.records(ctx, op.Namespace, op.Release)
 	if err == nil {
 		err = h.onlyOwn(ctx, unfinished(records))
 	}
 	if err != nil || len(records) == 0 {
 		return err
 	}
-	return h.call(ctx, a, helmCall{h.cluster.own("HelmRelease", op.Namespace, op.Release), records[len(records)-1].Name, op.Args(), nil})
+	return h.call(ctx, a, helmCall{h.own("HelmRelease", op.Namespace, op.Release), records[len(records)-1].Name, op.Args(), nil})
 }
 
 // helmCall is one call of helm.
@@ -101,7 +101,7 @@ func (h helm) inFolder(program string, named map[string]string, use func(prepare
 	}
 	defer lock.Release()
 	defer os.RemoveAll(folder)
-	config, err := h.cluster.observer.Kubeconfig()
+	config, err := h.observer.Kubeconfig()
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (h helm) leftRecord(ctx context.Context, c helmCall, failed error) bool {
 	if slices.ContainsFunc(faster, func(refusal string) bool { return strings.Contains(failed.Error(), refusal) }) {
 		return false
 	}
-	records, err := h.cluster.records(ctx, c.release.Namespace, c.release.Name)
+	records, err := h.records(ctx, c.release.Namespace, c.release.Name)
 	return err != nil || slices.ContainsFunc(unfinished(records), func(k record) bool { return k.Name == c.record })
 }
 
@@ -203,7 +203,7 @@ func (h helm) onlyOwn(ctx context.Context, records []record) error {
 	}
 	since, k := time.Now(), records[0]
 	return h.await(ctx, func(ctx context.Context) (condition, error) {
-		now, err := h.cluster.records(ctx, k.Namespace, k.Release)
+		now, err := h.records(ctx, k.Namespace, k.Release)
 		over := len(unfinished(now)) == 0 || time.Since(since) >= outlives
 		return condition{done: over, waiting: "the helm of a run that died may still be running on the release " + k.Release}, err
 	})
@@ -218,7 +218,7 @@ func (h helm) forget(ctx context.Context) error {
 		return nil
 	}
 	release := strings.TrimPrefix(name[:max(0, strings.LastIndex(name, ".v"))], recordPrefix)
-	records, err := h.cluster.records(ctx, namespace, release)
+	records, err := h.records(ctx, namespace, release)
 	if err != nil || slices.ContainsFunc(unfinished(records), h.started) {
 		return nil // it may still run
 	}
@@ -228,7 +228,7 @@ func (h helm) forget(ctx context.Context) error {
 // dropUnfinished deletes the record of a helm that died with its run, and returns
 // the other ones.
 func (h helm) dropUnfinished(ctx context.Context, namespace, release string) ([]record, error) {
-	records, err := h.cluster.records(ctx, namespace, release)
+	records, err := h.records(ctx, namespace, release)
 	if err != nil {
 		return nil, err
 	}
@@ -236,14 +236,14 @@ func (h helm) dropUnfinished(ctx context.Context, namespace, release string) ([]
 		return nil, err
 	}
 	// It may have come to its end meanwhile.
-	if records, err = h.cluster.records(ctx, namespace, release); err != nil {
+	if records, err = h.records(ctx, namespace, release); err != nil {
 		return nil, err
 	}
 	for _, k := range unfinished(records) {
 		if !h.started(k) {
 			continue
 		}
-		if err := h.writer.drop(ctx, h.cluster.own("Secret", namespace, k.Name)); err != nil {
+		if err := h.writer.drop(ctx, h.own("Secret", namespace, k.Name)); err != nil {
 			return nil, err
 		}
 		records = slices.DeleteFunc(records, func(other record) bool { return other == k })

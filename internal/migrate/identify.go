@@ -28,7 +28,7 @@ func nodeActionRequired(why, command string) error {
 // initialize has the cloud-controller-manager initialize the Nodes without a provider ID
 // whose names prove their instances, and waits until they have one.
 func (r *run) initialize(ctx context.Context) error {
-	seen, err := r.cluster.observer.Observe(ctx)
+	seen, err := r.observer.Observe(ctx)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (r *run) watched(ctx context.Context, steps ...func(context.Context) error)
 	if !r.transition.Edits() {
 		return inOrder(ctx, steps...)
 	}
-	owners := observe.Owners{Observer: r.cluster.observer.Another(), Given: r.Given}
+	owners := observe.Owners{Observer: r.observer.Another(), Given: r.Given}
 	var intervals []check.Interval
 	lost := false // the last look failed, which stops no run
 	looking, stop := context.WithCancel(ctx)

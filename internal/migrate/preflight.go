@@ -31,11 +31,11 @@ func blockedBy(stage string, findings []transform.Finding, rules []transform.Rul
 
 // planFirst plans the cluster, and the stages to go through.
 func (r *run) planFirst(ctx context.Context) error {
-	p, err := r.cluster.plan(ctx)
+	p, err := r.planNow(ctx)
 	if err != nil {
 		return err
 	}
-	t := &r.cluster.planner.Target // towards a later release, each minor is a run of its own
+	t := &r.Planner.Target // towards a later release, each minor is a run of its own
 	t.Version, t.Upgrade = p.Target.Version, p.Target.Upgrade
 	if !r.back() && p.Target.Situation == transform.Broken {
 		return hanging(p)
@@ -48,14 +48,14 @@ func (r *run) planFirst(ctx context.Context) error {
 }
 
 func (r *run) observe(ctx context.Context) (err error) {
-	r.seen, err = r.cluster.observer.Observe(ctx)
+	r.seen, err = r.observer.Observe(ctx)
 	return err
 }
 
 // named plans again where Nodes show by which names their machines register without a cloud provider, or managers the
 // timings of their leases.
 func (r *run) named(ctx context.Context) error {
-	chosen := &r.cluster.planner.Target
+	chosen := &r.Planner.Target
 	seen, err := transition.WithTimings(r.plan, *chosen, r.seen)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (r *run) named(ctx context.Context) error {
 // identifyFirst leaves an upgrade to the next run where Nodes have no provider IDs yet: a run that was killed after the last edit of the
 // migration has not come to that stage, and no plan of an upgrade has it.
 func (r *run) identifyFirst(ctx context.Context) error {
-	target := &r.cluster.planner.Target
+	target := &r.Planner.Target
 	if r.back() || r.Until != "" || !target.Upgrades() || transition.Identified(r.seen.Nodes) {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (r *run) identifyFirst(ctx context.Context) error {
 // locate finds the stages that are done.
 func (r *run) locate(context.Context) error {
 	r.cordon.noteForeign(r.seen)
-	last, err := r.cluster.planner.Position(r.plan, r.seen)
+	last, err := r.Planner.Position(r.plan, r.seen)
 	r.progress.done = upTo(r.plan, last)
 	return err
 }
@@ -101,7 +101,7 @@ func (r *run) locate(context.Context) error {
 // names are the stages that the run goes through.
 func (r *run) names(p *plan.Plan) ([]string, error) {
 	if r.back() {
-		return transition.RollbackOrder(p, r.cluster.planner.To)
+		return transition.RollbackOrder(p, r.Planner.To)
 	}
 	if r.Until != "" {
 		if _, err := p.Named(r.Until); err != nil {
@@ -123,45 +123,45 @@ func (r *run) review(ctx context.Context) error {
 	if r.CanaryService {
 		when = append(when, rollout.NeedsCanaryService)
 	}
-	of := r.cluster.object.Subject()
+	of := r.Object.Subject()
 	of.When = when
-	if err := r.cluster.server.Review(ctx, rollout.Permissions(r.verb, of)); err != nil {
+	if err := r.Server.Review(ctx, rollout.Permissions(r.verb, of)); err != nil {
 		return err
 	}
-	missing, err := r.cluster.server.Rights(ctx, rollout.WidePermissions(r.verb, of))
+	missing, err := r.Server.Rights(ctx, rollout.WidePermissions(r.verb, of))
 	if err != nil {
 		return err
 	}
 	for _, m := range missing {
-		r.cluster.observer.KubeSystemAlone(m.Resource)
+		r.observer.KubeSystemAlone(m.Resource)
 	}
-	r.cluster.server.Local().Reviewed()
-	r.cluster.observer.Reviewed()
+	r.Server.Local().Reviewed()
+	r.observer.Reviewed()
 	return nil
 }
 
 // admit refuses a cluster whose object is not to be changed. It waits for a
 // change in progress that may be the run's own: some stage is in it.
 func (r *run) admit(ctx context.Context) error {
-	around, err := r.cluster.server.Around(ctx, r.cluster.object)
+	around, err := r.Server.Around(ctx, r.Object)
 	if err != nil {
 		return err
 	}
 	around.Snapshot = r.EtcdSnapshot
-	wanted, err := r.cluster.wanted()
+	wanted, err := r.wanted()
 	if err != nil {
 		return err
 	}
-	seen, err := r.cluster.server.Rollout(ctx, r.cluster.object)
+	seen, err := r.Server.Rollout(ctx, r.Object)
 	if err != nil {
 		return err
 	}
-	r.cluster.nodes = map[string]string{}
+	r.nodes = map[string]string{}
 	for _, m := range seen.Machines {
-		r.cluster.nodes[m.Name] = m.Node
+		r.nodes[m.Name] = m.Node
 	}
 	if r.progress.last() == "" && !r.back() {
-		wanted.Nodes = r.cluster.nodes
+		wanted.Nodes = r.nodes
 		around.Progress = new(rollout.Evaluate(seen, wanted))
 	}
 	if around.Release, err = r.upgraded(ctx); err != nil {
@@ -169,14 +169,14 @@ func (r *run) admit(ctx context.Context) error {
 	}
 	findings := rollout.Preconditions(around, r.Accept)
 	r.noteFindings(findings)
-	return rollout.Refuse(r.cluster.object.Title(), findings)
+	return rollout.Refuse(r.Object.Title(), findings)
 }
 
 // upgraded returns the release that the run will upgrade with helm, with what it would lose; nil where
 // there is none.
 func (r *run) upgraded(ctx context.Context) (*rollout.Release, error) {
-	names := slices.DeleteFunc(slices.Clone(r.todo), func(s string) bool { return slices.Contains(r.cluster.planner.Target.ManualDone, s) })
-	upgrades, err := r.cluster.planner.Upgrades(r.plan, names, r.back(), r.seen)
+	names := slices.DeleteFunc(slices.Clone(r.todo), func(s string) bool { return slices.Contains(r.Planner.Target.ManualDone, s) })
+	upgrades, err := r.Planner.Upgrades(r.plan, names, r.back(), r.seen)
 	if err != nil {
 		return nil, err
 	}
@@ -194,17 +194,17 @@ func hanging(p *plan.Plan) error {
 // begin on a cluster with errors.
 func (r *run) allow(context.Context) error {
 	if r.back() {
-		return r.cluster.planner.CheckRollback(r.plan, r.todo, r.seen)
+		return r.Planner.CheckRollback(r.plan, r.todo, r.seen)
 	}
 	for _, s := range r.plan.Steps {
 		if s.State == plan.Blocked && slices.Contains(r.todo, s.Stage.Name) {
-			return blockedBy(s.Stage.Name, transform.Stopping(s.Findings), r.cluster.planner.Format.Rules)
+			return blockedBy(s.Stage.Name, transform.Stopping(s.Findings), r.Planner.Format.Rules)
 		}
 	}
 	if r.progress.last() != "" {
 		return nil // it is waited for, once the lock is there
 	}
-	verdict := check.Evaluate(r.seen, check.Choice{Check: stages.After("", r.plan.Target), Version: r.cluster.planner.Target.Version, Accept: r.Accept})
+	verdict := check.Evaluate(r.seen, check.Choice{Check: stages.After("", r.plan.Target), Version: r.Planner.Target.Version, Accept: r.Accept})
 	r.noteFindings(verdict.Findings)
 	if open := transform.Stopping(verdict.Findings); len(open) > 0 {
 		return blockedBy("", open, check.Rules())

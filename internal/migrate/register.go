@@ -24,7 +24,7 @@ import (
 // machine, and for an etcd member.
 func (r *run) register(ctx context.Context) error {
 	for {
-		seen, err := r.cluster.observer.Observe(ctx)
+		seen, err := r.observer.Observe(ctx)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (r *run) register(ctx context.Context) error {
 			return nil
 		}
 		first := foreign[0]
-		again := r.cluster.planner.Registration(seen.Nodes, first)
+		again := r.Planner.Registration(seen.Nodes, first)
 		if r.Restart == nil && again.Restart != "" {
 			again.Why += " (migrate does so itself with --restart-command)"
 		}
@@ -55,7 +55,7 @@ func (r *run) registerAgain(ctx context.Context, n observed.Node, restart string
 	if err := r.drain(ctx, n.Name); err != nil {
 		return err
 	}
-	node := r.cluster.own("Node", "", n.Name)
+	node := r.own("Node", "", n.Name)
 	node.UID = n.UID
 	if err := r.writer.drop(ctx, node); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (r *run) othersReady(ctx context.Context, n observed.Node) error {
 
 // restart restarts a machine, and waits until its Node has a provider ID of AWS.
 func (r *run) restart(ctx context.Context, m transition.KubeletRestart) error {
-	if err := r.writer.write(ctx, actRestart, r.cluster.own("Node", "", m.Node), "", func(ctx context.Context) error { return r.Restart(ctx, m) }); err != nil {
+	if err := r.writer.write(ctx, actRestart, r.own("Node", "", m.Node), "", func(ctx context.Context) error { return r.Restart(ctx, m) }); err != nil {
 		return err
 	}
 	return r.awaitSeen(ctx, func(seen *observed.Observation) (condition, error) {
@@ -84,7 +84,7 @@ func (r *run) restart(ctx context.Context, m transition.KubeletRestart) error {
 		if lacks == "" {
 			return condition{done: true}, nil
 		}
-		machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
+		machines, err := r.Server.Rollout(ctx, r.Object)
 		return condition{done: err == nil && transition.Replaced(machines.Machines, m.Node), waiting: lacks}, err
 	})
 }
@@ -94,11 +94,11 @@ func (r *run) resumeRegistration(ctx context.Context) error {
 	if !slices.Contains(r.todo, stages.SetProviderIDs) {
 		return nil
 	}
-	machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
+	machines, err := r.Server.Rollout(ctx, r.Object)
 	if err != nil {
 		return err
 	}
-	m, found := r.cluster.planner.Unregistered(machines.Machines, r.seen.Nodes)
+	m, found := r.Planner.Unregistered(machines.Machines, r.seen.Nodes)
 	switch {
 	case !found:
 		return nil
@@ -117,7 +117,7 @@ func (r *run) link(ctx context.Context) error {
 	}
 	sent := map[corev1.ObjectReference]bool{}
 	return r.awaitSeen(ctx, func(seen *observed.Observation) (condition, error) {
-		machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
+		machines, err := r.Server.Rollout(ctx, r.Object)
 		if err != nil {
 			return condition{}, err
 		}
@@ -133,11 +133,11 @@ func (r *run) link(ctx context.Context) error {
 // relink gives the object of a machine's infrastructure the provider ID of its Node. Who may not
 // write it sees what has to be done.
 func (r *run) relink(ctx context.Context, l transition.Link) error {
-	p, namespace := l.Patch(), r.cluster.object.Namespace
+	p, namespace := l.Patch(), r.Object.Namespace
 	object := Ref{Server: local, Kind: l.Object.Kind, Namespace: namespace, Name: l.Object.Name}
 	kind := strings.ToLower(object.Kind) + "s" // so are the plurals of all of Rancher's machines (rancher pkg/crds/names.go)
 	err := r.writer.write(ctx, actLink, object, p.Digest(), func(ctx context.Context) error {
-		_, err := r.cluster.client(local).Do(ctx, kube.Request{
+		_, err := r.client(local).Do(ctx, kube.Request{
 			What: "patch " + kind + " in " + namespace, Method: http.MethodPatch, Query: url.Values{"fieldManager": {kube.Program}},
 			Path: kube.Path(l.Object.APIVersion, kind, namespace, object.Name), Body: p.Bytes(), ContentType: jsonpatch.ContentType,
 		})

@@ -38,9 +38,9 @@ type record struct {
 const recordPrefix = "sh.helm.release.v1."
 
 // records lists what helm keeps of a release, by revision.
-func (c *cluster) records(ctx context.Context, namespace, release string) ([]record, error) {
+func (r *run) records(ctx context.Context, namespace, release string) ([]record, error) {
 	q := kube.Resource{Version: "v1", Name: "secrets", Namespace: namespace, Kind: "SecretList", Options: metav1.ListOptions{LabelSelector: "owner=helm,name=" + release}}
-	list, err := kube.Collect(ctx, c.observer.Client, q, func(s *corev1.Secret, kept []record) []record { return append(kept, recordOf(s, release)) })
+	list, err := kube.Collect(ctx, r.observer.Client, q, func(s *corev1.Secret, kept []record) []record { return append(kept, recordOf(s, release)) })
 	slices.SortFunc(list, func(a, b record) int { return cmp.Compare(a.Revision, b.Revision) })
 	return list, kube.Refusal(err)
 }
@@ -97,7 +97,7 @@ func (h helm) keepsValues(ctx context.Context, op action.HelmUpgrade) error {
 	if err != nil {
 		return err
 	}
-	findings := rollout.Preconditions(rollout.Change{Title: h.cluster.object.Title(), Release: seen}, h.Accept)
+	findings := rollout.Preconditions(rollout.Change{Title: h.Object.Title(), Release: seen}, h.Accept)
 	if stop := transform.Stopping(findings); len(stop) > 0 {
 		return blockedBy(h.transition.Stage, stop, rollout.Rules())
 	}
@@ -113,7 +113,7 @@ func (h helm) replaced(ctx context.Context, upgrades []transition.Upgrade) (*rol
 	}
 	a := upgrades[0].Action
 	r := &rollout.Release{Namespace: a.Namespace, Name: a.Release}
-	if file := h.cluster.planner.Target.Values; file != nil {
+	if file := h.Planner.Target.Values; file != nil {
 		r.File = file.File()
 	}
 	values, err := h.values(ctx, program, a)
@@ -121,7 +121,7 @@ func (h helm) replaced(ctx context.Context, upgrades []transition.Upgrade) (*rol
 		return r, err
 	}
 	for _, u := range upgrades {
-		keys, err := h.cluster.planner.Replaced(u, values)
+		keys, err := h.Planner.Replaced(u, values)
 		if err != nil {
 			return r, err
 		}
@@ -136,7 +136,7 @@ func (h helm) replaced(ctx context.Context, upgrades []transition.Upgrade) (*rol
 // none. A helm that runs, or was killed, has not supplied anything yet: the next one starts
 // without its record, or does not start.
 func (h helm) values(ctx context.Context, program string, a action.HelmUpgrade) (*yamledit.Document, error) {
-	records, err := h.cluster.records(ctx, a.Namespace, a.Release)
+	records, err := h.records(ctx, a.Namespace, a.Release)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (r *run) keepSnapshot(ctx context.Context) error {
 		return nil
 	}
 	s := r.seen.Snapshot(check.Reached(r.seen))
-	err := r.writer.write(ctx, actKeep, r.cluster.own("ConfigMap", kubeSystem, observe.SnapshotName), "", func(ctx context.Context) error { return r.cluster.observer.KeepSnapshot(ctx, s) })
+	err := r.writer.write(ctx, actKeep, r.own("ConfigMap", kubeSystem, observe.SnapshotName), "", func(ctx context.Context) error { return r.observer.KeepSnapshot(ctx, s) })
 	if errors.Is(err, observe.ErrKept) {
 		return nil
 	}
@@ -76,13 +76,13 @@ func (r *run) found(ctx context.Context, e Entry) (string, error) {
 	case actPatch:
 		return r.foundStage(ctx, e)
 	case actCordon, actRelease:
-		node, err := r.cluster.node(ctx, e.Object.Name)
+		node, err := r.node(ctx, e.Object.Name)
 		if err != nil || node == nil {
 			return foundUnknown, err
 		}
 		return asFound(transition.Marked(node, r.cordon.mark) == (e.Act == actCordon)), nil
 	case actApply, actDelete, actKeep:
-		there, err := r.cluster.exists(ctx, e.Object)
+		there, err := r.exists(ctx, e.Object)
 		return asFound(there == (e.Act != actDelete)), err
 	}
 	return foundUnknown, nil
@@ -90,11 +90,11 @@ func (r *run) found(ctx context.Context, e Entry) (string, error) {
 
 // foundStage reads off the object whether a stage is in it.
 func (r *run) foundStage(ctx context.Context, e Entry) (string, error) {
-	p, err := r.cluster.plan(ctx)
+	p, err := r.planNow(ctx)
 	if err != nil {
 		return "", err
 	}
-	done, err := r.cluster.planner.InEffect(p, e.Stage)
+	done, err := r.Planner.InEffect(p, e.Stage)
 	if err != nil {
 		return foundUnknown, nil // with other choices the object cannot be read so
 	}

@@ -25,10 +25,11 @@ import (
 
 // run is a run in progress.
 type run struct {
-	Options
-	verb string
+	Options // its Object is as it was read last, and its Planner what the run plans with by now
+	verb    string
 
-	cluster  *cluster
+	observer *observe.Observer
+	nodes    map[string]string // names of Nodes by those of machines, before the first change
 	progress progress
 	writer   *writer
 	cordon   *cordon
@@ -79,8 +80,8 @@ func (r *run) more(ctx context.Context, chosen transform.Target) (bool, error) {
 	if r.back() || r.Until != "" || chosen.Version == "" {
 		return false, nil
 	}
-	r.cluster.planner.Target = chosen
-	p, err := r.cluster.plan(ctx)
+	r.Planner.Target = chosen
+	p, err := r.planNow(ctx)
 	return err == nil && p.Left(), err
 }
 
@@ -90,8 +91,7 @@ func newRun(o Options, verb string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{server: o.Server, object: o.Object, planner: o.Planner, observer: &observe.Observer{Client: client}}
-	r := &run{Options: o, verb: verb, cluster: c}
+	r := &run{Options: o, verb: verb, observer: &observe.Observer{Client: client}}
 	r.writer, r.cordon, r.helm, r.canary = &writer{run: r}, &cordon{run: r}, helm{r}, &canaryService{run: r}
 	return r, nil
 }
@@ -134,7 +134,7 @@ func (r *run) stages(ctx context.Context) error {
 	return nil
 }
 
-// Options are what a user chose for a run over one cluster. A run does not change them.
+// Options are what a user chose for a run over one cluster. A run has a copy of its own.
 type Options struct {
 	Server  *rancher.Server
 	Object  rancher.Object // of the cluster

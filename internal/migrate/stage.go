@@ -39,15 +39,15 @@ func (r *run) actAfter(ctx context.Context) error  { return r.actions(ctx, r.tra
 
 // planned makes the transition of a stage from how things are now.
 func (r *run) planned(ctx context.Context, name string) (transition.Transition, error) {
-	p, err := r.cluster.plan(ctx)
+	p, err := r.planNow(ctx)
 	if err != nil {
 		return transition.Transition{}, err
 	}
-	seen, err := r.cluster.observer.Observe(ctx)
+	seen, err := r.observer.Observe(ctx)
 	if err != nil {
 		return transition.Transition{}, err
 	}
-	return r.cluster.planner.Plan(p, name, r.back(), seen)
+	return r.Planner.Plan(p, name, r.back(), seen)
 }
 
 // agree shows a stage and asks whether to continue with it.
@@ -59,7 +59,7 @@ func (r *run) agree(ctx context.Context) error {
 	}
 	r.emit(announcement(t, order))
 	if t.Blocked {
-		return blockedBy(t.Stage, transform.Stopping(t.Findings), r.cluster.planner.Format.Rules)
+		return blockedBy(t.Stage, transform.Stopping(t.Findings), r.Planner.Format.Rules)
 	}
 	if r.Confirm == nil {
 		return nil
@@ -93,15 +93,15 @@ func (r *run) order(ctx context.Context, t transition.Transition) (string, error
 	if !t.Edits() {
 		return "", nil
 	}
-	changes, err := r.cluster.planner.Changes(t)
+	changes, err := r.Planner.Changes(t)
 	if err != nil {
 		return "", err
 	}
-	seen, err := r.cluster.server.Rollout(ctx, r.cluster.object)
+	seen, err := r.Server.Rollout(ctx, r.Object)
 	if err != nil {
 		return "", err
 	}
-	return rollout.OrderText(rollout.Order(seen, r.cluster.planner.Format.Live.Roles, changes)), nil
+	return rollout.OrderText(rollout.Order(seen, r.Planner.Format.Live.Roles, changes)), nil
 }
 
 // edit writes the stage's document and waits until every machine has it.

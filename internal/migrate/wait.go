@@ -31,7 +31,7 @@ type condition struct {
 // awaitSeen looks at the cluster until what is waited for is there.
 func (r *run) awaitSeen(ctx context.Context, at func(*observed.Observation) (condition, error)) error {
 	return r.await(ctx, func(ctx context.Context) (condition, error) {
-		seen, err := r.cluster.observer.Observe(ctx)
+		seen, err := r.observer.Observe(ctx)
 		if err != nil {
 			return condition{}, err
 		}
@@ -79,7 +79,7 @@ var errOvertaken = transform.NewError(transform.ExitRefused, "another user chang
 // settle waits until every machine has what the object says. The rendered
 // configurations prove it; the conditions of the object are copies.
 func (r *run) settle(ctx context.Context) error {
-	wanted, err := r.cluster.wanted()
+	wanted, err := r.wanted()
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (r *run) settle(ctx context.Context) error {
 // rollout looks how far the last change has come. Someone who changed the object
 // meanwhile ends the run.
 func (r *run) rollout(ctx context.Context, wanted rollout.Wanted) (rollout.Progress, error) {
-	now, err := r.cluster.server.Get(ctx, r.cluster.object)
+	now, err := r.Server.Get(ctx, r.Object)
 	if err != nil {
 		return rollout.Progress{}, err
 	}
@@ -109,7 +109,7 @@ func (r *run) rollout(ctx context.Context, wanted rollout.Wanted) (rollout.Progr
 	if rollout.Overtaken(object, wanted) {
 		return rollout.Progress{}, errOvertaken
 	}
-	seen, err := r.cluster.server.Rollout(ctx, now)
+	seen, err := r.Server.Rollout(ctx, now)
 	if err != nil {
 		return rollout.Progress{}, err
 	}
@@ -136,11 +136,11 @@ func (f failures) note(machines []rollout.MachineProgress, say func(string)) {
 
 // check waits until the cluster shows what has to hold.
 func (r *run) check(ctx context.Context, c stages.Check) error {
-	choice := check.Choice{Check: c, Version: r.cluster.planner.Target.Version, Accept: r.Accept}
+	choice := check.Choice{Check: c, Version: r.Planner.Target.Version, Accept: r.Accept}
 	var twice time.Time // since when two owners are seen; zero while they are not
 	shown := false      // whether the findings were shown, which a rollback may need at once
 	err := r.await(ctx, func(ctx context.Context) (condition, error) {
-		seen, err := r.cluster.observer.Settled(ctx, choice, r.Interval/4)
+		seen, err := r.observer.Settled(ctx, choice, r.Interval/4)
 		if err != nil {
 			return condition{}, err
 		}

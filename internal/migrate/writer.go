@@ -63,7 +63,7 @@ func (w *writer) write(ctx context.Context, act string, object Ref, digest strin
 		return err
 	}
 	e := newEntry(Entry{
-		ID: uuid.NewString(), Run: w.lock.identity, Who: w.User, Cluster: w.cluster.ref(), Verb: w.verb, Stage: w.progress.stage,
+		ID: uuid.NewString(), Run: w.lock.identity, Who: w.User, Cluster: w.ref(), Verb: w.verb, Stage: w.progress.stage,
 		Act: act, Object: object, Digest: digest, Phase: Intent,
 	})
 	if err := w.audit.add(e); err != nil {
@@ -130,7 +130,7 @@ func (w *writer) patch(ctx context.Context, act string, c change, again func(con
 	return rancher.Again(c,
 		func(c change) error { return w.patchOnce(ctx, act, c, report) },
 		func() (change, error) { return again(ctx) },
-		func(before, now change) bool { return w.cluster.planner.Format.SameSpec(before.after, now.after) })
+		func(before, now change) bool { return w.Planner.Format.SameSpec(before.after, now.after) })
 }
 
 func (w *writer) patchOnce(ctx context.Context, act string, c change, report func(transition.Edit)) error {
@@ -138,15 +138,15 @@ func (w *writer) patchOnce(ctx context.Context, act string, c change, report fun
 	if err != nil {
 		return err
 	}
-	return w.write(ctx, act, w.cluster.ref(), p.Digest(), func(ctx context.Context) error {
+	return w.write(ctx, act, w.ref(), p.Digest(), func(ctx context.Context) error {
 		report(transition.MayBeWritten)
-		now, warnings, err := w.cluster.server.Patch(ctx, w.cluster.object, p, w.cluster.planner.Format.Alike, false)
+		now, warnings, err := w.Server.Patch(ctx, w.Object, p, w.Planner.Format.Alike, false)
 		report(became(err))
 		for _, text := range warnings {
 			w.note("Rancher reports: " + text)
 		}
 		if err == nil {
-			w.cluster.object = now
+			w.Object = now
 		}
 		return err
 	})
