@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -43,17 +44,7 @@ func Document(doc *yamledit.Document) string {
 	return sanitise(strings.TrimSuffix(strings.ToLower(kind)+"-"+name, "-"))
 }
 
-// sanitise makes a name that is one folder everywhere and not hidden.
-func sanitise(name string) string {
-	safe := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
-			return r
-		}
-		return '-'
-	}, name)
-	if strings.HasPrefix(safe, ".") {
-		safe = "-" + safe[1:]
-	}
-	return safe
-}
+// unsafe is what a name cannot have that is one folder everywhere and not hidden.
+var unsafe = regexp.MustCompile(`^\.|[^a-zA-Z0-9._-]`)
+
+func sanitise(name string) string { return unsafe.ReplaceAllString(name, "-") }
