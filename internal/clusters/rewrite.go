@@ -80,26 +80,26 @@ func (w *Rewriter) Write(list []File) error {
 			}
 		}
 	}
-	var written []string
 	for i, f := range ordered {
 		if err := w.write(f); err != nil {
-			return w.between(err, written, ordered[i:])
-		}
-		if w.replaces(f) {
-			written = append(written, f.Name)
+			return between(err, w.replaced(ordered[:i]), w.replaced(ordered[i:]))
 		}
 	}
 	return nil
 }
 
+// replaced are the names of the files that are changed in their places.
+func (w *Rewriter) replaced(list []File) []string {
+	return lists.Map(lists.Where(list, w.replaces), func(f File) string { return f.Name })
+}
+
 // between reports which files of a cluster were written, and how to continue.
-func (w *Rewriter) between(err error, written []string, left []File) error {
+func between(err error, written, left []string) error {
 	if len(written) == 0 {
 		return err
 	}
-	names := lists.Map(lists.Where(left, w.replaces), func(f File) string { return f.Name })
 	return fmt.Errorf("%w; %s: written; %s: not written, so the files of the cluster are between two stages: apply none of them to the cluster, correct the cause, and run the same command again",
-		err, strings.Join(written, ", "), strings.Join(names, ", "))
+		err, strings.Join(written, ", "), strings.Join(left, ", "))
 }
 
 // write puts the changed text where the operator wants it.

@@ -144,13 +144,11 @@ func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 		if slices.Contains(kustomize.FileNames(), filepath.Base(file)) {
 			paths = append(paths, filepath.Dir(file)) // what it does not have is applied no more
 		}
-		for dir := filepath.Dir(file); len(dir) >= len(top); dir = filepath.Dir(dir) {
+		for dir := file; dir != top && dir != filepath.Dir(dir); {
+			dir = filepath.Dir(dir)
 			bundle := filepath.Join(dir, kustomize.FleetFile)
 			if _, err := o.Version.Read(bundle); file == bundle || file == filepath.Join(dir, kustomize.FleetIgnore) || err == nil && strings.HasPrefix(file, filepath.Join(dir, "overlays")+string(filepath.Separator)) {
 				paths = append(paths, dir)
-			}
-			if dir == filepath.Dir(dir) {
-				break
 			}
 		}
 	}
