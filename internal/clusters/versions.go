@@ -87,11 +87,8 @@ func (v *Comparison) Patterns() []string {
 // working tree.
 func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to string, requested Requested) (*Comparison, error) {
 	changes, err := repo.Changes(ctx, from, to)
-	if err != nil {
-		return nil, err
-	}
-	base, err := repo.Tree(ctx, from)
-	if err != nil {
+	base, failed := repo.Tree(ctx, from)
+	if err := cmp.Or(err, failed); err != nil {
 		return nil, err
 	}
 	after := base.Changed(changes)

@@ -59,13 +59,15 @@ func (c *Connector) Outage() observe.Outage {
 // Live reports whether clusters of a Rancher are meant, and not files.
 func (c *Connection) Live() bool { return c.Cluster != "" || c.Selector != "" }
 
-// CheckPaths refuses flags of a connection without a cluster, and files next to one.
+// CheckPaths refuses flags of a connection without a cluster, files next to one, and neither files nor one.
 func (c *Connection) CheckPaths(paths []string) error {
 	switch {
 	case c.Live() && len(paths) > 0:
 		return errors.New("--cluster and --selector select clusters of a Rancher; remove the files, or the flags")
 	case !c.Live() && *c != (Connection{}):
 		return errors.New("the connection flags require --cluster or --selector; add one, or remove them")
+	case !c.Live() && len(paths) == 0:
+		return errors.New("no path; use a file, a folder, or - for standard input")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,12 +49,9 @@ type Folder struct {
 // folder makes the folder of a plan of one cluster.
 func (fs *Folders) folder(p *plan.Plan, shown report.Plan, of clusters.Cluster) (Folder, error) {
 	paths := lists.Map(of.Sources, source.Source.Absolute)
-	if err := fs.separate(p, paths); err != nil {
-		return Folder{}, err
-	}
 	kept := p.Save(paths...)
 	folder, err := filepath.Abs(filepath.Join(fs.Dir, planfolder.Place(kept)))
-	if err != nil {
+	if err := cmp.Or(fs.separate(p, paths), err); err != nil {
 		return Folder{}, err
 	}
 	files, err := planFiles(p, shown, folder, paths, of, fs.Server)

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/transform"
@@ -35,18 +34,14 @@ func (s *Search) Check() error {
 	if t.EndStateBy = cmp.Or(t.EndStateBy, transform.EndStateByFlag); t.EndState == "" {
 		t.EndStateBy = ""
 	}
-	f.Formats, f.Forced = s.Formats, s.Format != ""
-	if f.Forced {
-		f.Formats = slices.DeleteFunc(slices.Clone(s.Formats), func(d transform.Format) bool { return d.Name != s.Format })
-	}
+	f.Forced = s.Format != ""
+	f.Formats = lists.Where(s.Formats, func(d transform.Format) bool { return !f.Forced || d.Name == s.Format })
 	f.Configs = s.HostNames != "" || t.EndState == transform.EndStateExternal
-	switch {
-	case s.HostNames != "":
-		f.Only = HostNames
-	case f.Values != "":
+	if f.Values != "" {
 		f.Only = CCMValues
 	}
 	if s.HostNames != "" {
+		f.Only = HostNames
 		text, err := os.ReadFile(s.HostNames)
 		if err != nil {
 			return fmt.Errorf("--"+HostNames+": %w; check the path and its permissions", err)
@@ -98,11 +93,8 @@ func (s *Search) Run(ctx context.Context, paths []string) Options {
 }
 
 func (s *Search) find(ctx context.Context, paths []string) ([]clusters.Result, error) {
-	if err := s.CheckPaths(paths); err != nil {
-		return nil, err
-	}
 	if s.Live() {
-		if err := s.CheckLive(); err != nil {
+		if err := cmp.Or(s.CheckPaths(paths), s.CheckLive()); err != nil {
 			return nil, err
 		}
 		server, err := s.Connect(RetryTime)
@@ -111,10 +103,7 @@ func (s *Search) find(ctx context.Context, paths []string) ([]clusters.Result, e
 		}
 		return s.Finder.Rancher(ctx, server, s.RancherVersion(ctx, server, s.Target.RancherVersion), s.Query()), nil
 	}
-	if len(paths) == 0 {
-		return nil, errors.New("no path; use a file, a folder, or - for standard input")
-	}
-	if err := s.CheckFormat(); err != nil {
+	if err := cmp.Or(s.CheckPaths(paths), s.CheckFormat()); err != nil {
 		return nil, err
 	}
 	found := s.Finder.Files(ctx, paths, s.In)
