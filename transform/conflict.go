@@ -41,7 +41,8 @@ func Undetermined(at yamledit.Node, what string) error {
 func EditOf(doc *yamledit.Document, queue func(*yamledit.Edit) error) func() (*yamledit.Edit, error) {
 	return func() (*yamledit.Edit, error) {
 		e := doc.Edit()
-		if err := cmp.Or(queue(e), e.Err()); err != nil {
+		e.Fail(queue(e))
+		if err := e.Err(); err != nil {
 			return nil, err
 		}
 		return e, nil
@@ -66,8 +67,6 @@ func (r *Reverse) Usual(at yamledit.Node, what string) {
 // Reversed queues an undo in an edit.
 func Reversed(e *yamledit.Edit, t Target, queue func(*Reverse) error) error {
 	r := &Reverse{Edit: e, target: t}
-	if err := cmp.Or(queue(r), e.Err()); err != nil {
-		return err
-	}
-	return r.open
+	e.Fail(queue(r))
+	return cmp.Or(e.Err(), r.open)
 }

@@ -100,6 +100,9 @@ func Without(list []Arg, names ...string) []Arg {
 	return slices.DeleteFunc(slices.Clone(list), func(a Arg) bool { return slices.Contains(names, a.Name) })
 }
 
+// Texts returns arguments as they are written.
+func Texts(list []Arg) []string { return lists.Map(list, func(a Arg) string { return a.Text }) }
+
 // Names returns the names of flags.
 func Names(list []Arg) []string { return lists.Map(list, func(a Arg) string { return a.Name }) }
 
@@ -116,53 +119,50 @@ func On(name string) Arg { return Arg{Name: name, Value: "true", Text: name} }
 func With(name, value string) Arg { return Arg{Name: name, Value: value, Text: name + "=" + value} }
 
 // Apply queues the change of a list or string of arguments. Nothing is queued
-// where it holds already. It fails for values that Rancher drops.
-func (u Update) Apply(e *yamledit.Edit, at yamledit.Node) error {
-	switch v := at.Value().(type) {
+// where it holds already. The edit fails for values that Rancher drops.
+func (u Update) Apply(e *yamledit.Edit, at yamledit.Node) {
+	switch at.Value().(type) {
 	case []any:
 		u.list(e, at)
 	case string, nil:
 		u.scalar(e, at)
 	default:
-		return at.Errorf(fmt.Sprintf("%s instead of arguments; Rancher drops it", kind(v)), "write a list of arguments, or remove the key")
+		kind := "a number or boolean"
+		if at.IsMap() {
+			kind = "a mapping"
+		}
+		e.Fail(at.Errorf(kind+" instead of arguments; Rancher drops it", "write a list of arguments, or remove the key"))
 	}
-	return nil
 }
 
 func (u Update) list(e *yamledit.Edit, at yamledit.Node) {
 	u.place(Place(at), func(p Arg) { e.Remove(p.Node) }, func(p Arg, a Arg) {
-		e.Set(p.Node, dashesLike([]Arg{p}, With(a.Name, a.Value)))
-	}, func(a Arg) { e.Append(at, dashesLike(Of(at.Value()), a)) })
+		e.Set(p.Node, Spelled([]Arg{p}, With(a.Name, a.Value)))
+	}, func(a Arg) { e.Append(at, Spelled(Of(at.Value()), a)) })
 }
 
 // scalar changes a string, or a null, which becomes a list where it grows.
 func (u Update) scalar(e *yamledit.Edit, at yamledit.Node) {
 	before := Of(at.Value())
-	after := before
-	for _, name := range u.Remove {
-		after = Without(after, name)
-	}
+	after := Without(before, u.Remove...)
 	for _, set := range u.Set {
 		have, found := Last(after, set.Name)
 		switch {
 		case !found:
-			after = append(slices.Clone(after), Parse(dashesLike(before, set)))
+			after = append(after, Parse(Spelled(before, set)))
 		case !have.same(set):
-			after = []Arg{Parse(dashesLike(after, With(set.Name, set.Value)))}
+			after = []Arg{Parse(Spelled(after, With(set.Name, set.Value)))}
 		}
 	}
-	if slices.EqualFunc(before, after, func(a, b Arg) bool { return a.Text == b.Text }) {
-		return
-	}
-	if len(after) == 0 {
+	switch texts := Texts(after); {
+	case slices.Equal(texts, Texts(before)):
+	case len(after) == 0:
 		e.Set(at, "")
-		return
+	case len(after) == 1 && len(before) == 1:
+		e.Set(at, texts[0])
+	default:
+		e.Set(at, texts)
 	}
-	if len(after) == 1 && len(before) == 1 {
-		e.Set(at, after[0].Text)
-		return
-	}
-	e.Set(at, texts(after))
 }
 
 // same compares what two arguments say, however they are spelt.
@@ -170,16 +170,13 @@ func (a Arg) same(b Arg) bool {
 	return a.Name == b.Name && (a.Value == b.Value || a.True() && b.True())
 }
 
-// dashesLike writes an argument with dashes where all others have them.
-func dashesLike(list []Arg, a Arg) string {
+// Spelled returns how Update writes an argument among others: with dashes where all of them have these.
+func Spelled(list []Arg, a Arg) string {
 	if len(list) > 0 && !slices.ContainsFunc(list, func(o Arg) bool { return !strings.HasPrefix(o.Text, "--") }) {
 		return "--" + a.Text
 	}
 	return a.Text
 }
-
-// Appended returns how Update writes a flag after the arguments of a list.
-func Appended(list []Arg, a Arg) string { return dashesLike(list, a) }
 
 // Remove takes every occurrence of a flag out of a list of arguments.
 func Remove(e *yamledit.Edit, at yamledit.Node, name string) {
@@ -196,15 +193,4 @@ func Rewrite(e *yamledit.Edit, at yamledit.Node, text string) (found bool) {
 		}
 	}
 	return found
-}
-
-func texts(list []Arg) []string {
-	return lists.Map(list, func(a Arg) string { return a.Text })
-}
-
-func kind(v any) string {
-	if _, ok := v.(map[string]any); ok {
-		return "a mapping"
-	}
-	return "a number or boolean"
 }

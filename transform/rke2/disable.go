@@ -39,15 +39,13 @@ func (m *migration) disableWhy() string {
 }
 
 func (m *migration) disableEdit(e *yamledit.Edit) error {
-	ed, chart, found, err := m.editChart(e)
+	ed, chart, found := m.editChart(e)
 	switch {
-	case err != nil:
-		return err
 	case !found && m.target.KeepLeaderMigration:
 		return nil
 	case !found:
-		_, err := m.editWorkload(e, false)
-		return err
+		m.editWorkload(e, false)
+		return nil
 	}
 	return chart.StopMigrating(ed, m.finalTag(chart), m.target.KeepLeaderMigration)
 }

@@ -72,9 +72,7 @@ func (m *migration) enableEdit(e *yamledit.Edit) error {
 	}
 	for _, l := range m.managerLocations() {
 		at := l.Get(managerArgs)
-		if err := (args.Update{Set: m.missingArgs(args.Of(at.Value()))}).Apply(e, at); err != nil {
-			return err
-		}
+		args.Update{Set: m.missingArgs(args.Of(at.Value()))}.Apply(e, at)
 	}
 	if slices.ContainsFunc(m.Kinds, m.lacksLocation) {
 		m.insertEntry(e)
@@ -108,7 +106,7 @@ func (m *migration) insertEntry(e *yamledit.Edit) {
 
 // controlPlaneEntry returns an entry of machineSelectorConfig that gives control planes the manager's arguments.
 func controlPlaneEntry(list []args.Arg) yamledit.Map {
-	return yamledit.Map{{Key: "config", Value: yamledit.Map{{Key: managerArgs, Value: textsOf(list)}}}, onControlPlanes()}
+	return yamledit.Map{{Key: "config", Value: yamledit.Map{{Key: managerArgs, Value: args.Texts(list)}}}, onControlPlanes()}
 }
 
 // onControlPlanes is the selector of an entry for control planes.
@@ -140,5 +138,5 @@ func (m *migration) checkEnable(after *migration) error {
 
 // sameArgs compares arguments as they are written, in their order.
 func sameArgs(a, b []args.Arg) bool {
-	return slices.EqualFunc(a, b, func(x, y args.Arg) bool { return x.Text == y.Text })
+	return slices.Equal(args.Texts(a), args.Texts(b))
 }

@@ -81,45 +81,29 @@ func (m *migration) chartOptions() ccm.Options {
 }
 
 func (m *migration) installEdit(e *yamledit.Edit) error {
-	ed, chart, found, err := m.editChart(e)
+	ed, chart, found := m.editChart(e)
 	switch {
-	case err != nil:
-		return err
 	case found && m.handedOver() && !chart.Migrates():
 		return nil // it has left the migration, or never took part
 	case found:
-		if err := m.completeConfig(ed.In, chart); err != nil {
-			return err
-		}
+		m.completeConfig(ed, chart)
 		m.takeCloudConfig(e)
-		if err := m.leave(ed, chart); err != nil {
-			return err
+		if !m.target.Situation.HasInTreeProvider() { // no manager can take part in a migration any more
+			e.Fail(chart.StopMigrating(ed, m.finalTag(chart), false))
 		}
 		return chart.Complete(ed, m.chartOptions(), m.controlPlaneNodes())
 	case m.handedOver() && !m.lacksManager():
 		return nil // a workload of its own takes no part any more
-	}
-	if found, err := m.editWorkload(e, !m.target.NoLeaderMigration); found || err != nil {
-		return err
+	case m.editWorkload(e, !m.target.NoLeaderMigration):
+		return nil
 	}
 	text, err := m.newManifest()
 	if err != nil {
 		return err
 	}
-	if err := m.bundle().Append(e, text); err != nil {
-		return err
-	}
+	e.Fail(m.bundle().Append(e, text))
 	m.takeCloudConfig(e)
 	return m.completeOver(ed, text)
-}
-
-// leave takes a chart out of a migration that no manager can take part in any more, and moves
-// its image to the minor of the cluster.
-func (m *migration) leave(ed ccm.Edits, chart ccm.Chart) error {
-	if m.target.Situation.HasInTreeProvider() {
-		return nil
-	}
-	return chart.StopMigrating(ed, m.finalTag(chart), false)
 }
 
 // takeCloudConfig takes the provider's configuration from the machines where the switch, which
@@ -139,37 +123,30 @@ func (m *migration) handedOver() bool {
 // completeOver brings values for the new chart that the file has elsewhere to the
 // migration.
 func (m *migration) completeOver(ed ccm.Edits, text string) error {
-	chart, values, err := m.newChart(ed, text)
+	docs, _ := yamledit.ParseStream(text) // rke-lm's own
+	chart, values, err := ccm.Added(m.ChartSources(ed.Documents()), docs)
 	if err != nil || !chart.Overrides() {
 		return err
 	}
 	return chart.CompleteOver(ed, values, m.chartOptions(), m.controlPlaneNodes())
 }
 
-// newChart returns the chart of a manifest that is added, as it is next to what
-// the file holds, and its values.
-func (m *migration) newChart(ed ccm.Edits, text string) (ccm.Chart, string, error) {
-	docs, err := yamledit.ParseStream(text)
-	if err != nil {
-		return ccm.Chart{}, "", err
-	}
-	return ccm.Added(m.ChartSources(ed.Documents()), docs)
-}
-
-// editChart returns the chart as nodes of an edit.
-func (m *migration) editChart(e *yamledit.Edit) (ccm.Edits, ccm.Chart, bool, error) {
-	ed := ccm.Edits{File: e}
-	at := m.RKEConfig().Get(manifestKey)
+// editChart returns the chart as nodes of an edit, which fails where it cannot be read: then there is none.
+func (m *migration) editChart(e *yamledit.Edit) (ed ccm.Edits, chart ccm.Chart, found bool) {
+	ed.File = e
+	at := m.bundle().At()
 	if !at.Exists() || at.IsNull() {
-		return ed, ccm.Chart{}, false, nil
+		return ed, chart, false
 	}
-	in, err := e.Embedded(at)
+	var err error
+	if ed.In, err = e.Embedded(at); err == nil {
+		chart, found, err = ccm.Find(m.ChartSources(ed.Documents()))
+	}
 	if err != nil {
-		return ed, ccm.Chart{}, false, err
+		e.Fail(err)
+		return ed, ccm.Chart{}, false
 	}
-	ed.In = in
-	chart, found, err := ccm.Find(m.ChartSources(in.Documents()))
-	return ed, chart, found, err
+	return ed, chart, found
 }
 
 // newManifest returns the HelmChart, and the Secret with the provider's

@@ -39,7 +39,7 @@ func kept(object map[string]any) map[string]any {
 	withoutEmpty(&c.ChartValues)
 	if spec.DefaultPodSecurityAdmissionConfigurationTemplateName != "" {
 		if list, is := c.MachineGlobalConfig.Data[apiServerArgs].([]any); is {
-			c.MachineGlobalConfig.Data[apiServerArgs] = append([]string{}, textsOf(args.ForAPIServer(args.Of(list)))...) // an empty list stays one
+			c.MachineGlobalConfig.Data[apiServerArgs] = append([]string{}, args.Texts(args.ForAPIServer(args.Of(list)))...) // an empty list stays one
 		}
 		c.MachineSelectorFiles = psactLast(c.MachineSelectorFiles)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -69,10 +68,6 @@ func (m *migration) leaderFlags(list []args.Arg) []string {
 		leaving = append(leaving, configFlag)
 	}
 	return append(leaving, leadermigration.LeavingTimings(list)...)
-}
-
-func textsOf(list []args.Arg) []string {
-	return lists.Map(list, func(a args.Arg) string { return a.Text })
 }
 
 // deliverConfig brings the configuration to control planes whose manager reads it
@@ -183,14 +178,11 @@ func (m *migration) cloudManagerConfig(tag string) (string, error) {
 
 // completeConfig adds the ConfigMap that a chart mounts, or will mount, where the
 // manifest lacks it.
-func (m *migration) completeConfig(in *yamledit.Embedded, chart ccm.Chart) error {
-	if file := chart.ConfigFile(); !m.configured() || file != "" && !chart.OwnConfig() || ccm.FindMigrationConfig(in.Documents()) >= 0 {
-		return nil
+func (m *migration) completeConfig(ed ccm.Edits, chart ccm.Chart) {
+	if file := chart.ConfigFile(); !m.configured() || file != "" && !chart.OwnConfig() || ccm.FindMigrationConfig(ed.Documents()) >= 0 {
+		return
 	}
 	text, err := m.cloudManagerConfig(cmp.Or(chart.ImageTag(), m.chartOptions().Tag()))
-	if err != nil {
-		return err
-	}
-	in.Append(text)
-	return nil
+	ed.File.Fail(err)
+	ed.In.Append(text)
 }

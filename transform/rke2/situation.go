@@ -60,18 +60,15 @@ func (m *migration) showsLeaderMigration() bool {
 // oldImage reports whether the last stage of a migration is left: it moves the image to the
 // minor of the cluster.
 func (m *migration) oldImage() bool {
-	chart, found, err := m.chart()
-	return err == nil && found && m.finalTag(chart) != ""
+	chart, _, err := m.chart()
+	return err == nil && m.finalTag(chart) != ""
 }
 
 // keepsNamesAsExternal reports whether every machine takes the name of its node from the
 // instance metadata with an external provider as well: the release has the argument, and
 // every Rancher that knows the release lets it through to servers and agents alike.
 func (m *migration) keepsNamesAsExternal() bool {
-	if !m.onlyNamesNodes() {
-		return false
-	}
-	return !slices.ContainsFunc(m.Classes, func(c effective.Class) bool {
+	return m.onlyNamesNodes() && !slices.ContainsFunc(m.Classes, func(c effective.Class) bool {
 		_, passes := m.Release.Keep(c.Server(), nodeNameKey, true)
 		return !passes
 	})

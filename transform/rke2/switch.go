@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -77,9 +79,7 @@ func (m *migration) switchEdit(e *yamledit.Edit) error {
 	}
 	var fresh yamledit.Map
 	for _, key := range componentArgs {
-		if err := m.switchComponent(e, key); err != nil {
-			return err
-		}
+		m.switchComponent(e, key)
 		if m.lacksOverride(key) {
 			fresh = append(fresh, yamledit.Pair{Key: key, Value: []string{componentFlag + "=" + external}})
 		}
@@ -121,7 +121,7 @@ func (m *migration) disableStub(e *yamledit.Edit) {
 // switchComponent brings the arguments of one component to the end state: an
 // in-tree provider among them would win over the cluster's, and the override
 // needs an external one everywhere. The manager's flag goes as well.
-func (m *migration) switchComponent(e *yamledit.Edit, key string) error {
+func (m *migration) switchComponent(e *yamledit.Edit, key string) {
 	override, matters := m.takesOverride(key), m.Matched(func(c effective.Class) bool { return c.Runs(key) })
 	for _, l := range m.Layers {
 		at := l.Get(key)
@@ -136,11 +136,8 @@ func (m *migration) switchComponent(e *yamledit.Edit, key string) error {
 		if key == managerArgs {
 			leaving = m.leaderFlags(list)
 		}
-		if err := m.removeArgs(e, l, key, leaving, u); err != nil {
-			return err
-		}
+		m.removeArgs(e, l, key, leaving, u)
 	}
-	return nil
 }
 
 // takesOverride reports whether a component gets a provider of its own.
@@ -176,25 +173,19 @@ func (m *migration) insertGlobal(e *yamledit.Edit, fresh yamledit.Map) {
 // nothing else goes as a whole, and so does the entry that enableLeaderMigration inserts. What has
 // comments is someone's own and stays, empty, and so does a list without which
 // an earlier value would come back into force.
-func (m *migration) removeArgs(e *yamledit.Edit, l effective.Layer, key string, flags []string, u args.Update) error {
+func (m *migration) removeArgs(e *yamledit.Edit, l effective.Layer, key string, flags []string, u args.Update) {
 	at := l.Get(key)
 	list := args.Of(at.Value())
-	if rest := args.Without(list, flags...); len(rest) < len(list) {
-		switch {
-		case len(u.Set) > 0 || len(rest) > 0 || m.hides(l, key):
-			u.Remove = flags
-		case key == managerArgs && m.isInserted(l) && len(l.Entry.Comments()) == 0:
-			e.Remove(l.Entry)
-		case len(at.Comments()) == 0:
-			e.Remove(at)
-		default:
-			u.Remove = flags
-		}
+	rest := args.Without(list, flags...)
+	switch goes := len(list) > 0 && len(rest)+len(u.Set) == 0 && !m.hides(l, key); {
+	case goes && key == managerArgs && m.isInserted(l) && len(l.Entry.Comments()) == 0:
+		e.Remove(l.Entry)
+	case goes && len(at.Comments()) == 0:
+		e.Remove(at)
+	case len(rest) < len(list) || len(u.Set) > 0:
+		u.Remove = flags
+		u.Apply(e, at)
 	}
-	if len(u.Set)+len(u.Remove) == 0 {
-		return nil
-	}
-	return u.Apply(e, at)
 }
 
 // hides reports whether a location overrides an earlier one for any class.
@@ -210,25 +201,19 @@ func (m *migration) checkSwitch(after *migration) error {
 	if err := m.check(after, m.switched); err != nil {
 		return err
 	}
-	if m.endState() == transform.EndStateOverride {
-		for _, class := range after.Kinds {
-			if after.Effective(class).Provider(kubeletArgs) != external {
-				return fmt.Errorf("the kubelet on machines of class %s would not be external", class.Name)
-			}
-		}
+	keeps := func(c effective.Class) bool { return after.Effective(c).Provider(kubeletArgs) != external }
+	if class, has := lists.Find(after.Kinds, keeps); has && m.endState() == transform.EndStateOverride {
+		return fmt.Errorf("the kubelet on machines of class %s would not be external", class.Name)
 	}
-	if err := after.checkControlPlanes("kube-apiserver without the flags that it lost", func(c effective.Config) bool {
+	return cmp.Or(after.checkControlPlanes("kube-apiserver without the flags that it lost", func(c effective.Config) bool {
 		list := args.Of(c[apiServerArgs].Value)
 		return len(args.Without(list, after.removedFlags(apiServerArgs)...)) == len(list)
-	}); err != nil {
-		return err
-	}
-	return after.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c effective.Config) bool {
+	}), after.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c effective.Config) bool {
 		list := args.Of(c[managerArgs].Value)
 		return len(args.Without(list, after.leaderFlags(list)...)) == len(list) && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
 			return c.Provider(key) == inTree && after.knowsProvider(key)
 		})
-	})
+	}))
 }
 
 // switched is the promise of the stage.

@@ -23,7 +23,8 @@ func (m *migration) installUndo(e *transform.Reverse) error {
 	case err != nil, !found && m.target.NoLeaderMigration:
 		return err
 	case !found:
-		return m.undoWorkload(e, false)
+		m.undoWorkload(e, false)
+		return nil
 	}
 	back := *m
 	back.target.ShortLeases = chart.HasShortLeases()
@@ -31,10 +32,7 @@ func (m *migration) installUndo(e *transform.Reverse) error {
 	if err != nil {
 		return err
 	}
-	docs, err := m.bundle().Documents()
-	if err != nil {
-		return err
-	}
+	docs, _ := m.manifests() // the chart is among them
 	ours, all := leadermigration.WhereIn(docs, text)
 	if !all {
 		return transform.Lost(chart.Root, "this HelmChart is not the one that these choices (--chart-version, --ccm-image-tag and the like) install")
@@ -48,18 +46,19 @@ func (m *migration) installUndo(e *transform.Reverse) error {
 // disableUndo gives the chart its flag back. The image stays: it is the one of the
 // cluster's minor.
 func (m *migration) disableUndo(e *transform.Reverse) error {
-	ed, chart, found, err := m.editChart(e.Edit)
-	if err != nil || !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
-		return err
+	ed, chart, found := m.editChart(e.Edit)
+	if !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
+		return nil
 	}
 	if k8s.From(m.Version, afterMigrations) {
 		return transform.Lost(m.move().At, "at Kubernetes "+m.minor()[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag")
 	}
-	if !found {
-		if m.target.KeepLeaderMigration {
-			return nil
-		}
-		return m.undoWorkload(e, true)
+	switch {
+	case !found && m.target.KeepLeaderMigration:
+		return nil
+	case !found:
+		m.undoWorkload(e, true)
+		return nil
 	}
 	o := m.chartOptions()
 	o.CloudConfig = args.Has(chart.Args(), "cloud-config") // the switch took it off the file
@@ -69,9 +68,7 @@ func (m *migration) disableUndo(e *transform.Reverse) error {
 	if chart.Migrates() {
 		return nil // it was to keep the flag
 	}
-	if err := m.completeConfig(ed.In, chart); err != nil {
-		return err
-	}
+	m.completeConfig(ed, chart)
 	return chart.StartMigrating(ed, o)
 }
 
@@ -83,9 +80,6 @@ func (m *migration) installed(chart ccm.Chart, o ccm.Options) bool {
 	}
 	o.LeaderMigration, o.MigrationConfig, o.ShortLeases = chart.Migrates(), chart.OwnConfig(), chart.HasShortLeases()
 	text, ok := ccm.Manifest(o, m.controlPlaneNodes())
-	if !ok {
-		return false
-	}
 	_, all := leadermigration.WhereIn([]*yamledit.Document{chart.Root.Document()}, text)
-	return all
+	return ok && all
 }

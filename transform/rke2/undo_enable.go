@@ -20,15 +20,12 @@ func (m *migration) enableUndo(e *transform.Reverse) error {
 		return nil
 	}
 	for _, l := range m.managerLocations() {
-		if !args.Enables(args.Of(l.Get(managerArgs).Value()), leaderFlag) {
-			continue
-		}
-		take := m.takeFlag
-		if m.isInserted(l) {
-			take = m.takeEntry
-		}
-		if err := take(e, l); err != nil {
-			return err
+		switch {
+		case !args.Enables(args.Of(l.Get(managerArgs).Value()), leaderFlag):
+		case m.isInserted(l):
+			m.takeEntry(e, l)
+		default:
+			m.takeFlag(e, l)
 		}
 	}
 	m.withdrawConfig(e)
@@ -43,12 +40,12 @@ func (m *migration) isInserted(l effective.Layer) bool {
 
 // takeEntry removes the inserted entry, and the one without a selector that was
 // added with it.
-func (m *migration) takeEntry(e *transform.Reverse, l effective.Layer) error {
+func (m *migration) takeEntry(e *transform.Reverse, l effective.Layer) {
 	list, others := l.Entry.Parent(), m.Layers[2:]
 	if !slices.ContainsFunc(others, func(o effective.Layer) bool { return !isPlain(o) }) && len(others) <= 1 {
 		e.Remove(list)
 		e.Usual(list, "it contains nothing else, and was absent, empty, or only the entry without a selector before")
-		return nil
+		return
 	}
 	e.Remove(l.Entry)
 	last := others[len(others)-1]
@@ -56,7 +53,6 @@ func (m *migration) takeEntry(e *transform.Reverse, l effective.Layer) error {
 		e.Remove(last.Entry)
 		e.Usual(last.Entry, "the entry without a selector existed before or was added with the flag")
 	}
-	return nil
 }
 
 // isPlain reports whether a layer is the entry {config: {}}.
@@ -66,24 +62,22 @@ func isPlain(l effective.Layer) bool {
 
 // takeFlag removes the flag, and the configuration that came with it, from a list
 // in which they are last, as they were appended.
-func (m *migration) takeFlag(e *transform.Reverse, l effective.Layer) error {
+func (m *migration) takeFlag(e *transform.Reverse, l effective.Layer) {
 	at := l.Get(managerArgs)
 	list := args.Of(at.Value())
 	appended := m.appendedArgs(list)
 	if !at.IsList() || !isAppended(list, appended...) {
-		return transform.Lost(at, leaderFlag+" differs from what rke-lm writes, so it existed before")
+		e.Fail(transform.Lost(at, leaderFlag+" differs from what rke-lm writes, so it existed before"))
+		return
 	}
 	names := args.Names(appended)
-	if err := (args.Update{Remove: names}).Apply(e.Edit, at); err != nil {
-		return err
-	}
+	args.Update{Remove: names}.Apply(e.Edit, at)
 	switch len(args.Without(list, names...)) {
 	case 0:
 		e.Usual(at, "it has no other argument, and was an empty list, an empty string or null before")
 	case 1:
 		e.Usual(at, "it has one other argument, which was a string or a list before")
 	}
-	return nil
 }
 
 // asRead turns what an edit writes into what Node.Value returns for it.

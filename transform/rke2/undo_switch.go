@@ -20,24 +20,19 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	if !m.isExternal() {
 		return nil
 	}
-	if err := m.checkRollback(e); err != nil {
-		return err
-	}
+	m.checkRollback(e)
 	back, err := *m, error(nil)
-	if back.target, err = m.stages().Undone(e, m.RKEConfig()); err != nil {
-		return err
-	}
-	return back.provideInTree(e)
+	back.target, err = m.stages().Undone(e, m.RKEConfig())
+	back.provideInTree(e)
+	return err
 }
 
 // provideInTree queues the reverse of the switch.
-func (m *migration) provideInTree(e *transform.Reverse) error {
+func (m *migration) provideInTree(e *transform.Reverse) {
 	m.enableStub(e.Edit)
 	m.providerBack(e)
 	for _, key := range componentArgs {
-		if err := m.componentBack(e, key); err != nil {
-			return err
-		}
+		m.componentBack(e, key)
 	}
 	if !m.target.NoLeaderMigration {
 		if slices.ContainsFunc(m.Kinds, m.lacksLocation) {
@@ -45,36 +40,28 @@ func (m *migration) provideInTree(e *transform.Reverse) error {
 		}
 		m.deliverConfig(e.Edit)
 	}
-	return nil
 }
 
-// checkRollback refuses where there is none, or where the document does not hold
+// checkRollback refuses an undo where there is none, or where the document does not hold
 // what is needed for it.
-func (m *migration) checkRollback(e *transform.Reverse) error {
+func (m *migration) checkRollback(e *transform.Reverse) {
 	version := m.Root.Get("spec", "kubernetesVersion")
-	if err := k8s.CheckRollback(m.Version, version); err != nil {
-		return err
-	}
+	e.Fail(k8s.CheckRollback(m.Version, version))
 	chart, found, err := m.chart()
-	if err != nil {
-		return err
-	}
+	e.Fail(err)
 	// The switch may have moved the release as well, and Rancher does not go back to an older one.
 	if skewed := found && chart.ImageMinor() != "" && chart.ImageMinor() != m.minor(); skewed || m.target.Version == m.Version {
 		e.Usual(version, "the release before the switch was this one or an older one")
 	}
 	if !found {
-		return transform.Lost(m.RKEConfig(), "additionalManifest has no chart of the cloud-controller-manager, so the cluster was changed to external in another way")
+		e.Fail(transform.Lost(m.RKEConfig(), "additionalManifest has no chart of the cloud-controller-manager, so the cluster was changed to external in another way"))
 	}
 	if !m.target.NoLeaderMigration {
-		if err := m.bundle().CheckGranted(); err != nil {
-			return err
-		}
+		e.Fail(m.bundle().CheckGranted())
 	}
 	if m.carriesCloudConfig() && len(m.Winners(cloudConfigKey, effective.Class.ControlPlane)) == 0 {
-		return transform.Lost(m.RKEConfig(), cloudConfigKey+" was removed by the switch, and the file does not show where it was")
+		e.Fail(transform.Lost(m.RKEConfig(), cloudConfigKey+" was removed by the switch, and the file does not show where it was"))
 	}
-	return nil
 }
 
 // enableStub removes disable-cloud-controller where it is as the switch
@@ -120,7 +107,7 @@ func (m *migration) providerBack(e *transform.Reverse) {
 
 // componentBack takes away the overrides of one component, and gives the manager
 // its flag.
-func (m *migration) componentBack(e *transform.Reverse, key string) error {
+func (m *migration) componentBack(e *transform.Reverse, key string) {
 	withFlag := key == managerArgs && !m.target.NoLeaderMigration
 	overridden, matters := m.isOverridden(), m.Matched(func(c effective.Class) bool { return c.Runs(key) })
 	for _, l := range m.Layers {
@@ -141,47 +128,34 @@ func (m *migration) componentBack(e *transform.Reverse, key string) error {
 		if withFlag && matters[l.Index] {
 			u.Set = append(u.Set, m.missingArgs(list)...)
 		}
-		if err := m.back(e, at, u, len(args.Without(list, componentFlag))); err != nil {
-			return err
-		}
+		m.back(e, at, u, len(args.Without(list, componentFlag)))
 	}
-	return nil
 }
 
 // isAppended reports whether flags are in a list as an edit appends them.
 func isAppended(list []args.Arg, flags ...args.Arg) bool {
-	rest := list
-	for _, f := range flags {
-		rest = args.Without(rest, f.Name)
-	}
-	if len(rest) != len(list)-len(flags) {
-		return false
-	}
-	for i, f := range flags {
-		if list[len(rest)+i].Text != args.Appended(rest, f) {
-			return false
-		}
-	}
-	return true
+	rest := args.Without(list, args.Names(flags)...)
+	appended := lists.Map(flags, func(f args.Arg) string { return args.Spelled(rest, f) })
+	return slices.Equal(args.Texts(list), slices.Concat(args.Texts(rest), appended))
 }
 
 // back applies a change that leaves so many of the arguments that were there. A
 // global list of nothing but the override goes as a whole.
-func (m *migration) back(e *transform.Reverse, at yamledit.Node, u args.Update, left int) error {
+func (m *migration) back(e *transform.Reverse, at yamledit.Node, u args.Update, left int) {
 	switch {
 	case len(u.Remove)+len(u.Set) == 0:
-		return nil
+		return
 	case len(u.Remove) == 0 || len(u.Set) > 0 || left > 1:
 	case left == 1:
 		e.Usual(at, "it has one other argument, which was a string or a list before")
 	case at.Parent().Same(m.Layers[0].Config):
 		e.Remove(at)
 		e.Usual(at, "it has no other argument, and was absent or empty before")
-		return nil
+		return
 	default:
 		e.Usual(at, "it has no other argument, and was an empty list, an empty string or null before")
 	}
-	return u.Apply(e.Edit, at)
+	u.Apply(e.Edit, at)
 }
 
 // insertFlag gives the flag to control planes that have no location for it: with
@@ -192,5 +166,5 @@ func (m *migration) insertFlag(e *yamledit.Edit) {
 		e.InsertItem(list, 0, controlPlaneEntry(m.missingArgs(nil)))
 		return
 	}
-	m.insertGlobal(e, yamledit.Map{{Key: managerArgs, Value: textsOf(m.missingArgs(nil))}})
+	m.insertGlobal(e, yamledit.Map{{Key: managerArgs, Value: args.Texts(m.missingArgs(nil))}})
 }

@@ -71,9 +71,7 @@ func (m *migration) upgradeKubernetes() transform.Stage {
 
 func (m *migration) upgradeEdit(e *yamledit.Edit) error {
 	for _, l := range m.Layers {
-		if err := m.removeArgs(e, l, apiServerArgs, m.removedFlags(apiServerArgs), args.Update{}); err != nil {
-			return err
-		}
+		m.removeArgs(e, l, apiServerArgs, m.removedFlags(apiServerArgs), args.Update{})
 	}
 	return m.move().Queue(e)
 }
@@ -108,10 +106,7 @@ func (m *migration) upgradeCCM() transform.Stage {
 }
 
 func (m *migration) imageEdit(e *yamledit.Edit) error {
-	ed, chart, found, err := m.editChart(e)
-	if err != nil || !found {
-		return err
-	}
+	ed, chart, _ := m.editChart(e)
 	if tag := m.finalTag(chart); tag != "" {
 		chart.Raise(ed, m.chartOptions())
 		return chart.StopMigrating(ed, tag, true)
@@ -125,12 +120,9 @@ func (m *migration) checkImage(after *migration) error {
 	if err := m.check(after, unchanged); err != nil {
 		return err
 	}
-	chart, found, err := after.chart()
-	switch {
-	case err != nil:
-		return err
-	case found && after.finalTag(chart) != "":
+	chart, _, err := after.chart()
+	if err == nil && after.finalTag(chart) != "" {
 		return fmt.Errorf("the image would be %s on Kubernetes %s", chart.ImageTag(), m.minor())
 	}
-	return nil
+	return err
 }

@@ -27,20 +27,21 @@ func (m *migration) workload() (ccm.Workload, bool) {
 
 // editWorkload queues that it takes part in the migration, or that it no longer
 // does. found is false where there is none.
-func (m *migration) editWorkload(e *yamledit.Edit, migrates bool) (found bool, err error) {
+func (m *migration) editWorkload(e *yamledit.Edit, migrates bool) (found bool) {
 	w, found := m.workload()
 	if !found {
-		return false, nil
+		return false
 	}
 	if migrates && m.configured() {
-		return true, w.Container.Errorf("this cloud-controller-manager runs without the chart, so rke-lm does not add its configuration", "remove --leader-migration-config, or mount the one that rke-lm leader-migration-config prints")
+		e.Fail(w.Container.Errorf("this cloud-controller-manager runs without the chart, so rke-lm does not add its configuration", "remove --leader-migration-config, or mount the one that rke-lm leader-migration-config prints"))
 	}
-	in, err := e.Embedded(m.RKEConfig().Get(manifestKey))
-	if err != nil {
-		return true, err
+	in, err := e.Embedded(m.bundle().At())
+	if err == nil {
+		w, _ = ccm.FindWorkload(in.Documents()) // the same, as nodes of the edit
+		err = w.Migrate(in, migrates, m.target.ShortLeases)
 	}
-	w, _ = ccm.FindWorkload(in.Documents()) // the same, as nodes of the edit
-	return true, w.Migrate(in, migrates, m.target.ShortLeases)
+	e.Fail(err)
+	return true
 }
 
 // checkWorkload requires the flag, or that it is gone.
@@ -52,12 +53,9 @@ func checkWorkload(w ccm.Workload, migrates bool) error {
 }
 
 // undoWorkload queues the reverse of a stage that gave or took the flag.
-func (m *migration) undoWorkload(e *transform.Reverse, migrates bool) error {
-	w, found := m.workload()
-	if !found || w.Migrates() == migrates {
-		return nil
+func (m *migration) undoWorkload(e *transform.Reverse, migrates bool) {
+	if w, found := m.workload(); found && w.Migrates() != migrates {
+		e.Usual(w.Container, "the flag --"+ccm.LeaderFlag+" may have existed before, at any place among the arguments")
+		m.editWorkload(e.Edit, migrates)
 	}
-	e.Usual(w.Container, "the flag --"+ccm.LeaderFlag+" may have existed before, at any place among the arguments")
-	_, err := m.editWorkload(e.Edit, migrates)
-	return err
 }
