@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/action"
@@ -14,10 +15,7 @@ import (
 // check compares every machine class before and after a stage, which promises what may change, and the fields that
 // Rancher does not know.
 func (m *migration) check(after *migration, ok func(class effective.Class, key string, before, after any) bool) error {
-	if err := m.Check(&after.Machines, ok); err != nil {
-		return err
-	}
-	return m.strict.Allows(after.strict)
+	return cmp.Or(m.Check(&after.Machines, ok), m.strict.Allows(after.strict))
 }
 
 // settled waits until all machines have taken the document over.

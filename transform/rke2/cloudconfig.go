@@ -22,11 +22,8 @@ const (
 // cloudConfig returns the in-tree provider's configuration on control planes,
 // and whether it is the content itself rather than a reference.
 func (m *migration) cloudConfig() (config string, inline bool) {
-	for _, c := range m.Classes {
-		if !c.ControlPlane() {
-			continue
-		}
-		if config, _ = m.Effective(c)[cloudConfigKey].Value.(string); config != "" {
+	for _, c := range m.ControlPlanes {
+		if config = m.Effective(c).Text(cloudConfigKey); config != "" {
 			return config, !strings.HasPrefix(config, secretReference)
 		}
 	}
@@ -37,27 +34,19 @@ func (m *migration) cloudConfig() (config string, inline bool) {
 // then a single cloud-controller-manager can take it over.
 func (m *migration) sameCloudConfig() bool {
 	config, _ := m.cloudConfig()
-	return !m.anyControlPlane(func(c effective.Config) bool {
-		own, _ := c[cloudConfigKey].Value.(string)
-		return own != config
-	})
+	return !m.anyControlPlane(func(c effective.Config) bool { return c.Text(cloudConfigKey) != config })
 }
 
 // carriesCloudConfig reports whether the cloud-controller-manager has taken the
 // configuration over, so that it can leave the machines.
 func (m *migration) carriesCloudConfig() bool {
 	chart, found, err := m.chart()
-	if err != nil || !found || !m.sameCloudConfig() {
-		return false
-	}
-	return args.Has(chart.Args(), "cloud-config")
+	return err == nil && found && m.sameCloudConfig() && args.Has(chart.Args(), "cloud-config")
 }
 
 func (m *migration) removeCloudConfig(e *yamledit.Edit) {
-	for _, l := range m.Layers {
-		if n := l.Get(cloudConfigKey); n.Exists() {
-			e.Remove(n)
-		}
+	for _, l := range m.LayersWith(cloudConfigKey) {
+		e.Remove(l.Get(cloudConfigKey))
 	}
 }
 

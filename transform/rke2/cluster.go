@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 
@@ -60,10 +61,7 @@ func openNew(doc *yamledit.Document, t transform.Target) (*Cluster, error) {
 		return nil, err
 	}
 	classes, err := c.classes(t.Machines)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.checkReferences(); err != nil {
+	if err := cmp.Or(err, c.checkReferences()); err != nil {
 		return nil, err
 	}
 	c.Settle(classes)
@@ -90,13 +88,7 @@ func describe(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if err := c.checkKind(o.Spec); err != nil {
 		return nil, err
 	}
-	if err := c.setVersion(o.Spec.KubernetesVersion, assumeVersion); err != nil {
-		return nil, err
-	}
-	if err := c.setConfig(o.Spec.RKEConfig); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, cmp.Or(c.setVersion(o.Spec.KubernetesVersion, assumeVersion), c.setConfig(o.Spec.RKEConfig))
 }
 
 // RKEConfig returns spec.rkeConfig, which exists and is a mapping.

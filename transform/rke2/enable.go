@@ -63,7 +63,7 @@ func (m *migration) restarts() string {
 // can match a control plane.
 func (m *migration) managerLocations() []effective.Layer {
 	matched := m.Matched(effective.Class.ControlPlane)
-	return lists.Where(m.Layers, func(l effective.Layer) bool { return l.Get(managerArgs).Exists() && matched[l.Index] })
+	return lists.Where(m.LayersWith(managerArgs), func(l effective.Layer) bool { return matched[l.Index] })
 }
 
 func (m *migration) enableEdit(e *yamledit.Edit) error {

@@ -11,23 +11,13 @@ const snapshotKey = "etcdSnapshotCreate"
 // snapshot of etcd, and the number of it.
 func askForSnapshot(doc *yamledit.Document) (*yamledit.Document, int64, error) {
 	config := doc.Root().Get("spec", "rkeConfig")
-	last, err := snapshotNumber(config.Get(snapshotKey, "generation"))
-	if err != nil {
-		return nil, 0, err
+	at := config.Get(snapshotKey, "generation")
+	last, is := at.Value().(float64)
+	if !is && at.Value() != nil {
+		return nil, 0, at.Errorf("the number of the last snapshot is no number", "correct it")
 	}
-	e, next := doc.Edit(), last+1
+	e, next := doc.Edit(), int64(last)+1
 	e.Put(config, int(next), snapshotKey, "generation")
 	after, _, err := e.Apply()
 	return after, next, err
-}
-
-func snapshotNumber(at yamledit.Node) (int64, error) {
-	if !at.Exists() || at.IsNull() {
-		return 0, nil
-	}
-	n, is := at.Value().(float64)
-	if !is {
-		return 0, at.Errorf("the number of the last snapshot is no number", "correct it")
-	}
-	return int64(n), nil
 }

@@ -7,6 +7,7 @@ import (
 	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -18,31 +19,26 @@ func fileEntries(entries []rkev1.RKEProvisioningFiles, at yamledit.Node) []effec
 	nodes := at.Items()
 	var found []effective.File
 	for i, entry := range entries {
-		f := effective.File{Entry: nodes[i]}
+		f := effective.File{Entry: nodes[i], Sources: sourcesOf(nodes[i])}
 		if f.Selector, f.Invalid = selector(entry.MachineLabelSelector); f.Invalid != nil {
 			f.Selector = labels.Nothing()
-		}
-		sources := nodes[i].Get("fileSources").Items()
-		for j, source := range entry.FileSources {
-			f.Sources = append(f.Sources, sourcesOf(sources[j], source)...)
 		}
 		found = append(found, f)
 	}
 	return found
 }
 
-// sourcesOf returns the objects that one element of fileSources names.
-func sourcesOf(at yamledit.Node, source rkev1.ProvisioningFileSource) []effective.FileSource {
-	var named []effective.FileSource
-	for _, o := range []struct {
-		kind, key string
-		rkev1.K8sObjectFileSource
-	}{
-		{kindSecret, "secret", source.Secret},
-		{kindConfigMap, "configMap", source.ConfigMap},
-	} {
-		if o.Name != "" {
-			named = append(named, effective.FileSource{At: at.Get(o.key), Object: effective.Object{Kind: o.kind, Name: o.Name}, Items: o.Items})
+// sourcesOf returns the objects that the fileSources of an entry name. The document may be malformed.
+func sourcesOf(entry yamledit.Node) (named []effective.FileSource) {
+	item := func(n yamledit.Node) rkev1.KeyToPath {
+		return rkev1.KeyToPath{Key: n.StringAt("key"), Path: n.StringAt("path"), Hash: n.StringAt("hash")}
+	}
+	for _, source := range entry.Get("fileSources").Items() {
+		for _, form := range [][2]string{{kindSecret, "secret"}, {kindConfigMap, "configMap"}} {
+			at := source.Get(form[1])
+			if name := at.StringAt("name"); name != "" {
+				named = append(named, effective.FileSource{At: at, Object: effective.Object{Kind: form[0], Name: name}, Items: lists.Map(at.Get("items").Items(), item)})
+			}
 		}
 	}
 	return named

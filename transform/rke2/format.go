@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -82,11 +83,8 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkProvider(); err != nil {
-		return nil, err
-	}
 	m := migrationOf(c, docs, target)
-	if err := m.checkCloud(); err != nil {
+	if err := cmp.Or(m.checkProvider(), m.checkCloud()); err != nil {
 		return nil, err
 	}
 	m.electors = m.managing()
@@ -125,20 +123,17 @@ var otherExternal = []string{"rancher-vsphere", "harvester"}
 
 // checkProvider refuses clusters whose control planes are not on AWS.
 func (c *Cluster) checkProvider() error {
-	if !slices.ContainsFunc(c.Classes, effective.Class.ControlPlane) {
+	if len(c.ControlPlanes) == 0 {
 		return transform.NotMigratable(c.RKEConfig().Get("machinePools"), "no machine pool is a control plane", "use the whole cluster")
 	}
-	for _, class := range c.Kinds {
-		if !class.ControlPlane() {
-			continue
-		}
-		s := c.Effective(class)[providerKey]
-		switch name, _ := s.Value.(string); {
+	for _, class := range c.ControlPlanes {
+		config := c.Effective(class)
+		switch name, at := config.Text(providerKey), config[providerKey].Origin; {
 		case name == inTree || name == external:
 		case slices.Contains(otherExternal, name):
-			return transform.NothingToMigrate(s.Origin, "the cloud provider "+name+" is external")
+			return transform.NothingToMigrate(at, "the cloud provider "+name+" is external")
 		case name != "":
-			return transform.NotMigratable(s.Origin, "the cloud provider is "+name+", not aws", "migrate it with the procedure of that provider")
+			return transform.NotMigratable(at, "the cloud provider is "+name+", not aws", "migrate it with the procedure of that provider")
 		default:
 			return transform.NotMigratable(c.RKEConfig(), "no cloud-provider-name reaches the machines of class "+class.Name, "only clusters with cloud-provider-name: aws are migrated")
 		}
@@ -193,10 +188,7 @@ func (m *migration) stages() stages.Cluster {
 // managing are the managers of the file. One that has left a migration, or never took part, keeps its timings.
 func (m *migration) managing() (e stages.Electors) {
 	e.At, e.Cluster, e.Release = m.RKEConfig(), m.minor(), semver.MajorMinor(m.chartOptions().Tag())
-	for _, c := range m.Kinds {
-		if !c.ControlPlane() {
-			continue
-		}
+	for _, c := range m.ControlPlanes {
 		list := args.Of(m.Effective(c)[managerArgs].Value)
 		longest, _ := leadermigration.TimingsOf(e.Kube)
 		if t, _ := leadermigration.TimingsOf(list); e.Kube == nil || t.Leads() > longest.Leads() {

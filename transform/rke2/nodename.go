@@ -55,11 +55,7 @@ func (m *migration) named() map[string]bool {
 // commands/create.go, writeCloudConfig): only the machines of a live cluster show another thing.
 func (m *migration) renames() bool {
 	known := m.target.HostNames
-	return len(known.Changes()) > 0 || len(m.pools()) > 0 && !(m.target.Machines != nil && known.Equal())
-}
-
-func (m *migration) pools() []string {
-	return m.namesOf(func(c effective.Class) bool { return c.Pool.Exists() })
+	return len(known.Changes()) > 0 || len(m.pools) > 0 && !(m.target.Machines != nil && known.Equal())
 }
 
 // namesOf lists classes by their names.
@@ -119,7 +115,7 @@ func (m *migration) apart() []string {
 // an in-tree kubelet takes from the metadata.
 func (m *migration) hasWindows() bool {
 	isWindows := func(labels map[string]string) bool { return effective.Class{Labels: labels}.Windows() }
-	return m.target.Machines != nil && len(m.pools()) == 0 && !m.onlyNamesNodes() && slices.ContainsFunc(*m.target.Machines, isWindows)
+	return m.target.Machines != nil && len(m.pools) == 0 && !m.onlyNamesNodes() && slices.ContainsFunc(*m.target.Machines, isWindows)
 }
 
 // taken reports the end state that the stages take, once, where the operator chose none.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -70,19 +71,13 @@ func findConfigObjects(doc *yamledit.Document) []effective.Object {
 	}
 	var found []effective.Object
 	named := lists.Distinct(configFiles.FindAllString(string(doc.Root().JSON()), -1))
-	writes := func(item yamledit.Node) bool { return writesConfig(named, item.StringAt("path")) }
-	for _, entry := range entries {
-		for _, source := range entry.Get("fileSources").Items() {
-			for _, form := range [][2]string{{kindSecret, "secret"}, {kindConfigMap, "configMap"}} {
-				at := source.Get(form[1])
-				o := effective.Object{Kind: form[0], Name: at.StringAt("name")}
-				if o.Name != "" && !slices.Contains(found, o) && slices.ContainsFunc(at.Get("items").Items(), writes) {
-					found = append(found, o)
-				}
-			}
+	writes := func(item rkev1.KeyToPath) bool { return writesConfig(named, item.Path) }
+	for _, source := range lists.Flat(entries, sourcesOf) {
+		if slices.ContainsFunc(source.Items, writes) {
+			found = append(found, source.Object)
 		}
 	}
-	return found
+	return lists.Distinct(found)
 }
 
 // configFiles finds the flag for a configuration with its file, wherever a text has it.

@@ -34,7 +34,7 @@ var componentArgs = []string{kubeletArgs, apiServerArgs, managerArgs}
 
 // anyControlPlane reports whether the configuration of any control plane is so.
 func (m *migration) anyControlPlane(is func(effective.Config) bool) bool {
-	return slices.ContainsFunc(m.Kinds, func(c effective.Class) bool { return c.ControlPlane() && is(m.Effective(c)) })
+	return slices.ContainsFunc(m.ControlPlanes, func(c effective.Class) bool { return is(m.Effective(c)) })
 }
 
 // isExternal reports whether no control plane runs the in-tree provider any

@@ -93,23 +93,18 @@ func (m *migration) moveStub(e *yamledit.Edit, s slippedArg) error {
 
 // isAlone reports whether a location is the only one of its key.
 func (m *migration) isAlone(at yamledit.Node) bool {
-	return !slices.ContainsFunc(m.Layers, func(l effective.Layer) bool {
-		other := l.Get(at.Key())
-		return other.Exists() && !other.Same(at)
-	})
+	return !slices.ContainsFunc(m.LayersWith(at.Key()), func(l effective.Layer) bool { return !l.Get(at.Key()).Same(at) })
 }
 
 func (m *migration) slippedArgs() []slippedArg {
 	var list []slippedArg
-	for _, l := range m.Layers {
-		for _, e := range l.Config.Entries() {
-			if _, known := m.Release.Type(e.Key); !known || !strings.HasSuffix(e.Key, "-arg") {
-				continue
-			}
-			for _, a := range args.Place(e.Value) {
-				if right, slipped := m.meant(e.Key, a); slipped {
-					list = append(list, slippedArg{a, e.Key, right})
-				}
+	for _, e := range m.Written() {
+		if _, known := m.Release.Type(e.Key); !known || !strings.HasSuffix(e.Key, "-arg") {
+			continue
+		}
+		for _, a := range args.Place(e.Value) {
+			if right, slipped := m.meant(e.Key, a); slipped {
+				list = append(list, slippedArg{a, e.Key, right})
 			}
 		}
 	}

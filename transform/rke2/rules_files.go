@@ -30,10 +30,10 @@ type delivery struct {
 // deliveries are those of all control planes that take part in the migration, each once.
 func (m *migration) deliveries() []delivery {
 	var all []delivery
-	for _, class := range m.Kinds {
+	for _, class := range m.ControlPlanes {
 		list := args.Of(m.Effective(class)[managerArgs].Value)
 		file, named := args.Last(list, configFlag)
-		if !class.ControlPlane() || !named || !args.Enables(list, leaderFlag) {
+		if !named || !args.Enables(list, leaderFlag) {
 			continue
 		}
 		source, key, found := m.Delivered(class, file.Value)
@@ -136,13 +136,10 @@ func (m *migration) notListed(root yamledit.Node) []transform.Finding {
 // where the managers may lock it and the cloud-controller-manager knows of it.
 func (m *migration) managerReader(root yamledit.Node) leadermigration.Reader {
 	r := leadermigration.Reader{Component: leadermigration.Manager, Version: semver.MajorMinor(m.Version), Lease: m.target.Lease()}
-	name, _ := root.Get("leaderName").String()
-	docs, err := m.manifests()
-	knows := func(c cloudConfig) bool {
-		lease, _ := c.root.Get("leaderName").String()
-		return lease == name
-	}
-	if err == nil && leadermigration.Granted(docs, name) && slices.ContainsFunc(m.cloudConfigs(), knows) {
+	name := root.StringAt("leaderName")
+	docs, _ := m.manifests()
+	knows := func(c cloudConfig) bool { return c.root.StringAt("leaderName") == name }
+	if leadermigration.Granted(docs, name) && slices.ContainsFunc(m.cloudConfigs(), knows) {
 		r.Lease = name
 	}
 	return r

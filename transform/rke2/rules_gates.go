@@ -28,11 +28,12 @@ func (m *migration) components(rule string) (list []rules.Component) {
 	}
 	switch rule {
 	case rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID, rules.LeaseTimingsUnsafe.ID:
-		granted := rule == rules.LeaseGrantMissing.ID && m.bundle().Grants()
-		for _, class := range m.Kinds {
-			if config := m.Effective(class); class.ControlPlane() && !granted {
-				add(managerArgs, config[managerArgs].Origin, config.Provider(managerArgs))
-			}
+		if rule == rules.LeaseGrantMissing.ID && m.bundle().Grants() {
+			return nil
+		}
+		for _, class := range m.ControlPlanes {
+			config := m.Effective(class)
+			add(managerArgs, config[managerArgs].Origin, config.Provider(managerArgs))
 		}
 		return list
 	case rules.ConfigWithoutFlag.ID, rules.LeaderElectionOff.ID:

@@ -73,15 +73,10 @@ func (m *migration) unlistedRelease(found *transform.Findings) {
 
 // unknownKeys returns the entries whose keys Rancher drops.
 func (m *migration) unknownKeys() []yamledit.Node {
-	var nodes []yamledit.Node
-	for _, l := range m.Layers {
-		for _, e := range l.Config.Entries() {
-			if _, known := m.Release.Type(e.Key); !known {
-				nodes = append(nodes, e.Value)
-			}
-		}
-	}
-	return nodes
+	return lists.Found(m.Written(), func(e yamledit.Entry) (yamledit.Node, bool) {
+		_, known := m.Release.Type(e.Key)
+		return e.Value, !known
+	})
 }
 
 func (m *migration) keyAdvice(key string) string {
@@ -183,13 +178,10 @@ func (m *migration) misplaced() []misplacement {
 // argumentsIn returns the entries of a mapping that are arguments of machines,
 // misspelt lists of component arguments included.
 func (m *migration) argumentsIn(at yamledit.Node) []yamledit.Node {
-	var keys []yamledit.Node
-	for _, e := range at.Entries() {
-		if _, known := m.Release.Type(e.Key); known || m.slipsToArgs(e.Key) {
-			keys = append(keys, e.Value)
-		}
-	}
-	return keys
+	return lists.Found(at.Entries(), func(e yamledit.Entry) (yamledit.Node, bool) {
+		_, known := m.Release.Type(e.Key)
+		return e.Value, known || m.slipsToArgs(e.Key)
+	})
 }
 
 func (m *migration) slipsToArgs(key string) bool {

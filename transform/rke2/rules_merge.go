@@ -27,10 +27,7 @@ func (m *migration) severity(key string) transform.Severity {
 func (m *migration) argsOverwritten(found *transform.Findings) {
 	for earlier, later := range m.Overrides() {
 		list := args.Of(later.Value())
-		if len(list) == 0 || !m.isList(later.Key()) {
-			continue
-		}
-		if lost := vanished(args.Of(earlier.Value()), list); len(lost) > 0 {
+		if lost := vanished(args.Of(earlier.Value()), list); len(list) > 0 && len(lost) > 0 && m.isList(later.Key()) {
 			found.At(later, "this list replaces "+earlier.Path()+" on the same machines, and these arguments are lost: "+strings.Join(lost, ", "),
 				"repeat them here, or remove them there").Severity = m.severity(later.Key())
 		}
@@ -95,18 +92,16 @@ func (m *migration) isEmpty(key string, v any) bool {
 // valueDropped finds values of a kind that Rancher gives no machine. A null
 // is harmless unless it erases something.
 func (m *migration) valueDropped(found *transform.Findings) {
-	for _, l := range m.Layers {
-		for _, e := range l.Config.Entries() {
-			kind := effective.Unfit(e.Value.Value())
-			if _, known := m.Release.Type(e.Key); !known || kind == "" || kind == "null" {
-				continue
-			}
-			fix := "write a string, in quotes"
-			if m.isList(e.Key) {
-				fix = "write a list of strings"
-			}
-			found.At(e.Value, kind+", which Rancher drops: only strings, booleans and lists reach a machine", fix)
+	for _, e := range m.Written() {
+		kind := effective.Unfit(e.Value.Value())
+		if _, known := m.Release.Type(e.Key); !known || kind == "" || kind == "null" {
+			continue
 		}
+		fix := "write a string, in quotes"
+		if m.isList(e.Key) {
+			fix = "write a list of strings"
+		}
+		found.At(e.Value, kind+", which Rancher drops: only strings, booleans and lists reach a machine", fix)
 	}
 }
 

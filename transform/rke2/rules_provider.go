@@ -58,10 +58,9 @@ func (m *migration) inTreeNodes() []yamledit.Node {
 	for _, class := range m.Kinds {
 		config := m.Effective(class)
 		for _, key := range componentArgs {
-			if !class.Runs(key) || !m.knowsProvider(key) || config.Provider(key) != inTree {
-				continue
+			if class.Runs(key) && m.knowsProvider(key) && config.Provider(key) == inTree {
+				nodes = append(nodes, config.ProviderOrigin(key))
 			}
-			nodes = append(nodes, config.ProviderOrigin(key))
 		}
 	}
 	return yamledit.Distinct(nodes)
@@ -93,12 +92,10 @@ func (m *migration) stubEnabled(found *transform.Findings) {
 		return // it does not run, and the switch writes the key
 	}
 	var nodes []yamledit.Node
-	for _, class := range m.Kinds {
-		config := m.Effective(class)
-		if !class.ControlPlane() || !m.wantsNoStub(config, stops) || truthy(config[disableStub].Value) {
-			continue
+	for _, class := range m.ControlPlanes {
+		if config := m.Effective(class); m.wantsNoStub(config, stops) && !truthy(config[disableStub].Value) {
+			nodes = append(nodes, yamledit.First(config[disableStub].Origin, config.ProviderOrigin(managerArgs)))
 		}
-		nodes = append(nodes, yamledit.First(config[disableStub].Origin, config.ProviderOrigin(managerArgs)))
 	}
 	const fix = "set " + disableStub + ": true for the same machines"
 	for _, n := range yamledit.Distinct(nodes) {
@@ -120,10 +117,7 @@ func (m *migration) wantsNoStub(config effective.Config, stopped bool) bool {
 // nameStopsStub reports whether the provider's name turns the stub off for every
 // control plane.
 func (m *migration) nameStopsStub() bool {
-	return !k8s.From(m.move().Reached(), "v1.36") && !m.anyControlPlane(func(c effective.Config) bool {
-		name, _ := c[providerKey].Value.(string)
-		return name == ""
-	})
+	return !k8s.From(m.move().Reached(), "v1.36") && !m.anyControlPlane(func(c effective.Config) bool { return c.Text(providerKey) == "" })
 }
 
 // providerRemoved finds clusters that show a migration and have no provider, and
@@ -132,28 +126,21 @@ func (m *migration) nameStopsStub() bool {
 // components are all external by their own arguments, with the stub turned off,
 // needs no name.
 func (m *migration) providerRemoved(found *transform.Findings) {
-	for _, class := range m.Kinds {
-		config := m.Effective(class)
-		won := m.Winner(class, providerKey)
-		if name, _ := config[providerKey].Value.(string); !class.ControlPlane() || name != "" {
-			continue
-		}
+	for _, class := range m.ControlPlanes {
+		config, won := m.Effective(class), m.Winner(class, providerKey)
 		shows := m.showsMigration(config)
-		if !shows && !won.Exists() {
-			continue
-		}
-		if truthy(config[disableStub].Value) && config.Provider(managerArgs) == external && config.Provider(kubeletArgs) == external {
+		needsNone := truthy(config[disableStub].Value) && config.Provider(managerArgs) == external && config.Provider(kubeletArgs) == external
+		if config.Text(providerKey) != "" || needsNone || !shows && !won.Exists() {
 			continue
 		}
 		at := yamledit.First(won, m.RKEConfig().Get("machineGlobalConfig"), m.RKEConfig())
-		const stub = ": RKE2 starts its stub cloud controller, which gives nodes the provider ID rke2://"
-		if !shows {
-			found.At(at, "no "+providerKey+" reaches the machines of class "+class.Name+stub+", and a node with a name from the instance metadata registers as a new Node",
+		message := "no " + providerKey + " reaches the machines of class " + class.Name + ": RKE2 starts its stub cloud controller, which gives nodes the provider ID rke2://"
+		if shows {
+			found.At(at, message, "set "+providerKey+": external and "+disableStub+": true")
+		} else {
+			found.At(at, message+", and a node with a name from the instance metadata registers as a new Node",
 				"nothing, if the cluster never had a provider; if it runs on AWS, write "+inTree+" or "+external+" here").Severity = transform.Warning
-			return
 		}
-		found.At(at, "no "+providerKey+" reaches the machines of class "+class.Name+stub,
-			"set "+providerKey+": external and "+disableStub+": true")
 		return
 	}
 }

@@ -123,13 +123,9 @@ func (m *migration) disableStub(e *yamledit.Edit) {
 // needs an external one everywhere. The manager's flag goes as well.
 func (m *migration) switchComponent(e *yamledit.Edit, key string) {
 	override, matters := m.takesOverride(key), m.Matched(func(c effective.Class) bool { return c.Runs(key) })
-	for _, l := range m.Layers {
-		at := l.Get(key)
-		if !at.Exists() {
-			continue
-		}
+	for _, l := range m.LayersWith(key) {
 		var u args.Update
-		list, leaving := args.Of(at.Value()), m.removedFlags(key)
+		list, leaving := args.Of(l.Get(key).Value()), m.removedFlags(key)
 		if (args.Value(list, componentFlag) == inTree && len(leaving) == 0) || (override && matters[l.Index]) {
 			u.Set = []args.Arg{args.With(componentFlag, external)}
 		}
@@ -248,10 +244,9 @@ func componentSwitched(before, now []args.Arg) bool {
 
 // checkControlPlanes requires something of every class of control planes.
 func (m *migration) checkControlPlanes(what string, ok func(effective.Config) bool) error {
-	for _, class := range m.Kinds {
-		if class.ControlPlane() && !ok(m.Effective(class)) {
-			return fmt.Errorf("machines of class %s would not get %s", class.Name, what)
-		}
+	lacks := func(c effective.Class) bool { return !ok(m.Effective(c)) }
+	if class, has := lists.Find(m.ControlPlanes, lacks); has {
+		return fmt.Errorf("machines of class %s would not get %s", class.Name, what)
 	}
 	return nil
 }

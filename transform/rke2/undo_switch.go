@@ -110,11 +110,8 @@ func (m *migration) providerBack(e *transform.Reverse) {
 func (m *migration) componentBack(e *transform.Reverse, key string) {
 	withFlag := key == managerArgs && !m.target.NoLeaderMigration
 	overridden, matters := m.isOverridden(), m.Matched(func(c effective.Class) bool { return c.Runs(key) })
-	for _, l := range m.Layers {
+	for _, l := range m.LayersWith(key) {
 		at := l.Get(key)
-		if !at.Exists() {
-			continue
-		}
 		list := args.Of(at.Value())
 		var u args.Update
 		if a, found := args.Last(list, componentFlag); found && a.Value == external {

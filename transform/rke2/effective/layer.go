@@ -9,6 +9,7 @@ import (
 	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -39,6 +40,16 @@ func (l Layer) why() string {
 		return "for all machines"
 	}
 	return "for machines with " + l.Selector.String()
+}
+
+// LayersWith returns the layers that set an argument.
+func (m *Machines) LayersWith(key string) []Layer {
+	return lists.Where(m.Layers, func(l Layer) bool { return l.Get(key).Exists() })
+}
+
+// Written returns the arguments of all layers.
+func (m *Machines) Written() []yamledit.Entry {
+	return lists.Flat(m.Layers, func(l Layer) []yamledit.Entry { return l.Config.Entries() })
 }
 
 // Get returns the value of an argument; it may not exist.

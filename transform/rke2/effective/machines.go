@@ -31,6 +31,8 @@ type Machines struct {
 	Classes []Class // at least one, once they are set
 	Kinds   []Class // the first class of each configuration
 	configs []Config
+
+	ControlPlanes []Class // those of Kinds that run kube-apiserver and the managers
 }
 
 // Config is what Rancher gives a machine from the user's configuration, before
@@ -57,14 +59,19 @@ const (
 	managerArgs = "kube-controller-manager-arg"
 )
 
+// Text returns a setting that is a string; "" for none.
+func (c Config) Text(key string) string {
+	s, _ := c[key].Value.(string)
+	return s
+}
+
 // Provider returns the cloud provider of a component, by the key of its arguments: RKE2 puts the
 // cluster's in front of the user's arguments, and the last occurrence counts.
 func (c Config) Provider(component string) string {
 	if a, found := args.Last(args.Of(c[component].Value), ComponentFlag); found {
 		return a.Value
 	}
-	name, _ := c[ProviderKey].Value.(string)
-	return name
+	return c.Text(ProviderKey)
 }
 
 // ProviderOrigin returns what decides on the provider of a component.
@@ -97,6 +104,7 @@ func (m *Machines) Settle(classes []Class) {
 		}
 		classes[i].reach = known[key]
 	}
+	m.ControlPlanes = lists.Where(m.Kinds, Class.ControlPlane)
 	m.configs = lists.Map(m.Kinds, m.effectiveOf)
 }
 
