@@ -81,21 +81,17 @@ func (c Container) Apply(e *yamledit.Edit, u Update) {
 		}
 		name, _, _ := strings.Cut(p.Text, "=")
 		e.Set(p.Node, name+"="+a.Value)
-	}, func(a Arg) { c.add(e, a) })
+	}, func(a Arg) {
+		if at := c.home(); at.Exists() {
+			e.Append(at, "--"+a.Text)
+		} else {
+			e.Put(c.node, []string{"--" + a.Text}, "args")
+		}
+	})
 }
 
-// add appends an argument to the last list that holds any, or else to the last
-// list; a container without any gets args.
-func (c Container) add(e *yamledit.Edit, a Arg) {
-	flag := "--" + a.Text
-	if at := c.home(); at.Exists() {
-		e.Append(at, flag)
-	} else {
-		e.Put(c.node, []string{flag}, "args")
-	}
-}
-
-// home returns the list for new arguments.
+// home returns the list for new arguments: the last one that holds any, or else the last
+// one. It does not exist in a container without any, which gets args.
 func (c Container) home() yamledit.Node {
 	switch {
 	case len(c.list) > 0:

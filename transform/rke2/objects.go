@@ -61,23 +61,17 @@ func isObject(doc *yamledit.Document, o effective.Object, cluster *yamledit.Docu
 // argument of a manager names; each once. The document may be malformed.
 func configObjects(doc *yamledit.Document) []effective.Object {
 	type ofConfigs struct{}
-	return yamledit.Derive(doc, ofConfigs{}, func() []effective.Object { return findConfigObjects(doc) })
-}
-
-func findConfigObjects(doc *yamledit.Document) []effective.Object {
-	entries := doc.Root().Get("spec", "rkeConfig", filesKey).Items()
-	if len(entries) == 0 {
-		return nil
-	}
-	var found []effective.Object
-	named := lists.Distinct(configFiles.FindAllString(string(doc.Root().JSON()), -1))
-	writes := func(item rkev1.KeyToPath) bool { return writesConfig(named, item.Path) }
-	for _, source := range lists.Flat(entries, sourcesOf) {
-		if slices.ContainsFunc(source.Items, writes) {
-			found = append(found, source.Object)
+	return yamledit.Derive(doc, ofConfigs{}, func() []effective.Object {
+		sources := lists.Flat(doc.Root().Get("spec", "rkeConfig", filesKey).Items(), sourcesOf)
+		if len(sources) == 0 {
+			return nil
 		}
-	}
-	return lists.Distinct(found)
+		named := lists.Distinct(configFiles.FindAllString(string(doc.Root().JSON()), -1))
+		writes := func(item rkev1.KeyToPath) bool { return writesConfig(named, item.Path) }
+		return lists.Distinct(lists.Found(sources, func(s effective.FileSource) (effective.Object, bool) {
+			return s.Object, slices.ContainsFunc(s.Items, writes)
+		}))
+	})
 }
 
 // configFiles finds the flag for a configuration with its file, wherever a text has it.

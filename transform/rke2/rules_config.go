@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -31,15 +32,15 @@ func (m *migration) configNotMounted(found *transform.Findings) {
 // undelivered finds files that control planes do not get. Without the flag no one
 // reads them.
 func (m *migration) undelivered(found *transform.Findings) {
-	for at, classes := range m.Won(managerArgs, effective.Class.ControlPlane) {
-		list := args.Of(at.Value())
+	for _, won := range m.Won(managerArgs, effective.Class.ControlPlane) {
+		list := args.Of(won.At.Value())
 		a, named := args.Last(list, configFlag)
 		lacks := func(c effective.Class) bool {
 			_, _, gets := m.Delivered(c, a.Value)
 			return !gets && m.Effective(c)[managerArgs].Origin.Exists()
 		}
-		if i := slices.IndexFunc(classes, lacks); named && args.Enables(list, leaderFlag) && i >= 0 {
-			found.At(at, "no entry of machineSelectorFiles writes the file that "+configFlag+" names on machines of class "+classes[i].Name+", and the manager exits",
+		if class, has := lists.Find(won.Classes, lacks); has && named && args.Enables(list, leaderFlag) {
+			found.At(won.At, "no entry of machineSelectorFiles writes the file that "+configFlag+" names on machines of class "+class.Name+", and the manager exits",
 				"add it to machineSelectorFiles, as --leader-migration-config generate does; accept the rule if something else writes it")
 		}
 	}

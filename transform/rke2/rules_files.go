@@ -90,10 +90,7 @@ func (d delivery) config() (yamledit.Node, []transform.Finding) {
 		return root, d.placed(found)
 	}
 	roots, found, _ := leadermigration.Read(yamledit.Chunk{File: d.object.File(), Bytes: []byte(text)})
-	if len(roots) == 0 {
-		return yamledit.Node{}, d.placed(found)
-	}
-	return roots[0], d.placed(found)
+	return yamledit.First(roots...), d.placed(found)
 }
 
 // placed makes findings about a configuration those of the object that holds it. The

@@ -25,11 +25,11 @@ func (m *migration) severity(key string) transform.Severity {
 
 // argsOverwritten compares each location of a list with those before it.
 func (m *migration) argsOverwritten(found *transform.Findings) {
-	for earlier, later := range m.Overrides() {
-		list := args.Of(later.Value())
-		if lost := vanished(args.Of(earlier.Value()), list); len(list) > 0 && len(lost) > 0 && m.isList(later.Key()) {
-			found.At(later, "this list replaces "+earlier.Path()+" on the same machines, and these arguments are lost: "+strings.Join(lost, ", "),
-				"repeat them here, or remove them there").Severity = m.severity(later.Key())
+	for _, o := range m.Overrides() {
+		list := args.Of(o.Later.Value())
+		if lost := vanished(args.Of(o.Earlier.Value()), list); len(list) > 0 && len(lost) > 0 && m.isList(o.Later.Key()) {
+			found.At(o.Later, "this list replaces "+o.Earlier.Path()+" on the same machines, and these arguments are lost: "+strings.Join(lost, ", "),
+				"repeat them here, or remove them there").Severity = m.severity(o.Later.Key())
 		}
 	}
 }
@@ -73,9 +73,9 @@ func (m *migration) isList(key string) bool {
 
 // valueErased finds values that count as empty and come after a valid one.
 func (m *migration) valueErased(found *transform.Findings) {
-	for earlier, later := range m.Overrides() {
-		if key := later.Key(); !m.isEmpty(key, earlier.Value()) && m.isEmpty(key, later.Value()) {
-			found.At(later, "this value is empty, and erases "+earlier.Path()+" on the same machines", "remove the key here, or write the intended value").Severity = m.severity(key)
+	for _, o := range m.Overrides() {
+		if key := o.Later.Key(); !m.isEmpty(key, o.Earlier.Value()) && m.isEmpty(key, o.Later.Value()) {
+			found.At(o.Later, "this value is empty, and erases "+o.Earlier.Path()+" on the same machines", "remove the key here, or write the intended value").Severity = m.severity(key)
 		}
 	}
 }

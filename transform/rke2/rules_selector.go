@@ -36,12 +36,11 @@ type misspelling struct {
 // selectorWidened finds the fields of selectors that Rancher drops.
 func (m *migration) selectorWidened(found *transform.Findings) {
 	for _, l := range m.Layers[1:] {
-		reach := "every machine"
-		if l.Selective() {
-			reach = "more machines than intended"
-		}
 		for _, s := range misspelt(l.Entry) {
-			fix := "put it below " + selectorField + ", in " + labelsField + " or " + expressionsField
+			reach, fix := "every machine", "put it below "+selectorField+", in "+labelsField+" or "+expressionsField
+			if l.Selective() {
+				reach = "more machines than intended"
+			}
 			if s.right != "" {
 				fix = "name it " + s.right
 			}

@@ -5,8 +5,6 @@ package rke2
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -82,13 +80,10 @@ func (c installed) hiddenBy(l helmchart.Layer) []string {
 	if !l.Unknown() {
 		return nil
 	}
-	var rules []string
-	for _, rule := range slices.Sorted(maps.Keys(rulesOfValues)) {
-		if hidden, unseen := c.unseen(rule); unseen && hidden.At.Same(l.At) {
-			rules = append(rules, rule)
-		}
-	}
-	return rules
+	return lists.Where(lists.Keys(rulesOfValues), func(rule string) bool {
+		hidden, unseen := c.unseen(rule)
+		return unseen && hidden.At.Same(l.At)
+	})
 }
 
 // chartFieldIgnored finds values that the cluster's release does not know.

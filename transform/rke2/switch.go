@@ -151,17 +151,14 @@ func (m *migration) lacksOverride(key string) bool {
 // which no other location sets the key, and let Rancher's webhook add its own
 // arguments to kube-apiserver-arg there (PSACT).
 func (m *migration) insertGlobal(e *yamledit.Edit, fresh yamledit.Map) {
-	const globalKey = "machineGlobalConfig"
-	switch at := m.RKEConfig().Get(globalKey); {
+	switch at := m.RKEConfig().Get("machineGlobalConfig"); {
 	case len(fresh) == 0:
 	case at.IsMap():
 		for _, p := range fresh {
 			e.Insert(at, p.Key, p.Value)
 		}
-	case at.Exists():
-		e.Set(at, fresh)
 	default:
-		e.Insert(m.RKEConfig(), globalKey, fresh)
+		e.Put(m.RKEConfig(), fresh, "machineGlobalConfig")
 	}
 }
 

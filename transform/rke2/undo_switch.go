@@ -90,16 +90,13 @@ func placeAfter(n, inserted yamledit.Node) int {
 // providerBack edits the locations that win. The control planes were in-tree; what
 // other machines were, the file does not show.
 func (m *migration) providerBack(e *transform.Reverse) {
-	sure := map[string]bool{}
-	for _, n := range m.Winners(providerKey, effective.Class.ControlPlane) {
-		sure[n.Path()] = true
-	}
+	certain := m.Winners(providerKey, effective.Class.ControlPlane)
 	for _, n := range m.Winners(providerKey, anyClass) {
 		if s, _ := n.String(); s != external {
 			continue
 		}
 		e.Set(n, inTree)
-		if !sure[n.Path()] {
+		if !slices.ContainsFunc(certain, n.Same) {
 			e.Usual(n, "no control plane reads it from here, and it was aws or already external before")
 		}
 	}

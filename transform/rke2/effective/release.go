@@ -116,15 +116,18 @@ var (
 	releasesTSV string
 	//go:embed arguments.tsv
 	argumentsTSV string
+	//go:embed later.tsv
+	laterTSV string
 )
 
 type tables struct {
 	sets      map[string]string              // the letter of a release's set
 	arguments map[string]map[string]argument // by letter; "" for those of all sets
+	later     map[string]laterArgument
 }
 
 var metadata = sync.OnceValue(func() tables {
-	m := tables{sets: map[string]string{}, arguments: map[string]map[string]argument{"": {}}}
+	m := tables{sets: map[string]string{}, arguments: map[string]map[string]argument{"": {}}, later: map[string]laterArgument{}}
 	for _, row := range rows(releasesTSV) {
 		m.sets[row[0]], m.arguments[row[1]] = row[1], map[string]argument{}
 	}
@@ -134,6 +137,9 @@ var metadata = sync.OnceValue(func() tables {
 				set[row[0]] = argument{kind: row[1], serverOnly: row[2] == "server"}
 			}
 		}
+	}
+	for _, row := range rows(laterTSV) { // name, type, machines, first releases
+		m.later[row[0]] = laterArgument{serversOnly: row[2] == "server", first: strings.Split(row[3], ",")}
 	}
 	return m
 })
@@ -172,9 +178,6 @@ func rows(table string) (cells [][]string) {
 	return cells
 }
 
-//go:embed later.tsv
-var laterTSV string
-
 // laterArgument is an argument that only newer metadata lists for a release.
 // Rancher loads its metadata from the network, so the release alone does not
 // tell whether machines get the argument.
@@ -183,18 +186,10 @@ type laterArgument struct {
 	first       []string // the first release of each minor, sorted
 }
 
-var laterArguments = sync.OnceValue(func() map[string]laterArgument {
-	table := map[string]laterArgument{}
-	for _, row := range rows(laterTSV) { // name, type, machines, first releases
-		table[row[0]] = laterArgument{serversOnly: row[2] == "server", first: strings.Split(row[3], ",")}
-	}
-	return table
-})
-
 // Later reports whether the tables do not list an argument for the release, and newer metadata does, and whether
 // that gives it to servers only.
 func (r Release) Later(key string) (serversOnly, ok bool) {
-	a, listed := laterArguments()[key]
+	a, listed := metadata().later[key]
 	_, known := r.Type(key)
 	return a.serversOnly, listed && !known && k8s.Since(r.Version, a.first...)
 }
@@ -202,6 +197,6 @@ func (r Release) Later(key string) (serversOnly, ok bool) {
 // IsLater reports whether newer metadata lists an argument for any release: it is
 // then no slip of another one.
 func IsLater(key string) bool {
-	_, listed := laterArguments()[key]
+	_, listed := metadata().later[key]
 	return listed
 }

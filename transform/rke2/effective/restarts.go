@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // tier is machines that Rancher changes before it continues with the next tier (rancher
@@ -69,12 +70,9 @@ func (m *Machines) restarted(class Class, after *Machines, later Class) string {
 	if reflect.DeepEqual(before.Values(), now.Values()) {
 		return ""
 	}
-	var components []string
-	for _, c := range []string{"kube-apiserver", "kube-controller-manager", "kubelet"} {
-		if key := c + "-arg"; class.Runs(key) && (differs(key) || differs(ProviderKey)) {
-			components = append(components, c)
-		}
-	}
+	components := lists.Where([]string{"kube-apiserver", "kube-controller-manager", "kubelet"}, func(c string) bool {
+		return class.Runs(c+"-arg") && (differs(c+"-arg") || differs(ProviderKey))
+	})
 	if len(components) == 0 {
 		return service
 	}

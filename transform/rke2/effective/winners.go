@@ -4,7 +4,6 @@
 package effective
 
 import (
-	"iter"
 	"maps"
 	"slices"
 
@@ -37,30 +36,27 @@ func (m *Machines) winner(c Class, key string) int {
 	return -1
 }
 
-// Won yields the values that win a key for any of the classes, in the order of the merge, each with
-// the classes for which it does. What the filter drops afterwards wins all the same.
-func (m *Machines) Won(key string, of func(Class) bool) iter.Seq2[yamledit.Node, []Class] {
+// Won is a value that wins a key, and the classes for which it does.
+type Won struct {
+	At      yamledit.Node
+	Classes []Class
+}
+
+// Won returns the values that win a key for any of the classes, in the order of the merge. What
+// the filter drops afterwards wins all the same.
+func (m *Machines) Won(key string, of func(Class) bool) []Won {
 	won := map[int][]Class{}
 	for _, c := range m.Classes {
 		if i := m.winner(c, key); i >= 0 && of(c) {
 			won[i] = append(won[i], c)
 		}
 	}
-	return func(yield func(yamledit.Node, []Class) bool) {
-		for _, i := range slices.Sorted(maps.Keys(won)) {
-			if !yield(m.Layers[i].Get(key), won[i]) {
-				return
-			}
-		}
-	}
+	return lists.Map(slices.Sorted(maps.Keys(won)), func(i int) Won { return Won{m.Layers[i].Get(key), won[i]} })
 }
 
 // Winners returns the values that win a key for any of the classes, in the order of the merge.
-func (m *Machines) Winners(key string, of func(Class) bool) (nodes []yamledit.Node) {
-	for n := range m.Won(key, of) {
-		nodes = append(nodes, n)
-	}
-	return nodes
+func (m *Machines) Winners(key string, of func(Class) bool) []yamledit.Node {
+	return lists.Map(m.Won(key, of), func(w Won) yamledit.Node { return w.At })
 }
 
 // Matched returns which selectors match any of the classes: those of layers by their index, then
@@ -75,33 +71,31 @@ func (m *Machines) Matched(of func(Class) bool) map[int]bool {
 	return matched
 }
 
-// Overrides yields each value and the one right before it that it overrides on a class for which the key
-// means anything, once for each pair.
-func (m *Machines) Overrides() iter.Seq2[yamledit.Node, yamledit.Node] {
+// Override is a value, and the one right before it that it overrides.
+type Override struct{ Earlier, Later yamledit.Node }
+
+// Overrides returns each value that overrides another one on a class for which the key means anything, once
+// for each pair.
+func (m *Machines) Overrides() (found []Override) {
 	type pair struct {
 		earlier, later int
 		key            string
 	}
-	return func(yield func(earlier, later yamledit.Node) bool) {
-		seen := map[pair]bool{}
-		for _, class := range m.Kinds {
-			last := map[string]int{} // the layer that has set a key so far
-			for _, l := range m.matching(class) {
-				for _, entry := range m.entries(l) {
-					earlier, ok := last[entry.Key]
-					last[entry.Key] = l.Index
-					p := pair{earlier, l.Index, entry.Key}
-					if !ok || seen[p] || !m.means(class, entry.Key) {
-						continue
-					}
+	seen := map[pair]bool{}
+	for _, class := range m.Kinds {
+		last := map[string]int{} // the layer that has set a key so far
+		for _, l := range m.matching(class) {
+			for _, entry := range m.entries(l) {
+				earlier, ok := last[entry.Key]
+				last[entry.Key] = l.Index
+				if p := (pair{earlier, l.Index, entry.Key}); ok && !seen[p] && m.means(class, entry.Key) {
 					seen[p] = true
-					if !yield(m.Layers[earlier].Get(entry.Key), entry.Value) {
-						return
-					}
+					found = append(found, Override{m.Layers[earlier].Get(entry.Key), entry.Value})
 				}
 			}
 		}
 	}
+	return found
 }
 
 // means reports whether a key means anything on machines of a class.
