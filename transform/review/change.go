@@ -79,7 +79,7 @@ func Evaluate(p Pair, target transform.Target) Change {
 	case p.After == nil:
 		return removed(p, target)
 	}
-	out := (&comparison{before: p.Before, after: p.After, target: target}).evaluate()
+	out := (&comparison{before: p.Before, after: p.After, target: target, compared: map[[2]*transform.Setting][]otherValue{}}).evaluate()
 	if p.Away != "" {
 		f := transform.FindingAt(p.After.Docs[0].Root(), p.After.Identity().Title()+" moves out of the reviewed paths", "add "+p.Away+" to the paths of review")
 		f.Severity, out.Kind = transform.Warning, Changed

@@ -30,32 +30,13 @@ type Key struct {
 	After  any    `json:"after,omitempty"`
 }
 
-// effective is the effective configuration of one version of the documents, by class.
-type effective map[string]configured
-
-// configured is a class of machines. Those that get the same share their settings.
-type configured struct {
-	labels map[string]string
-	by     *settings
-}
-
-type settings struct{ of map[string]transform.Setting }
-
-// explain returns what machines get, and whether that can be worked out: where it cannot,
+// explain returns what machines get, by class, and whether that can be worked out: where it cannot,
 // the documents are compared instead.
-func explain(d transform.Format, docs []*yamledit.Document, t transform.Target) (of effective, known bool) {
+func explain(d transform.Format, docs []*yamledit.Document, t transform.Target) (of map[string]transform.MachineClass, known bool) {
 	classes, err := d.Classes(docs, t)
-	of = effective{}
-	shared := map[*transform.Setting]*settings{}
+	of = map[string]transform.MachineClass{}
 	for _, c := range classes {
-		first := firstOf(c.Settings)
-		if shared[first] == nil {
-			shared[first] = &settings{map[string]transform.Setting{}}
-			for _, s := range c.Settings {
-				shared[first].of[s.Key] = s
-			}
-		}
-		of[c.Name] = configured{c.Labels, shared[first]}
+		of[c.Name] = c
 	}
 	return of, err == nil
 }
@@ -68,29 +49,35 @@ func firstOf[T any](list []T) *T {
 	return &list[0]
 }
 
+// otherValue is a key whose values differ; the zero Setting is that of a class without the key.
+type otherValue struct {
+	key     string
+	was, is transform.Setting
+}
+
 // differing returns the keys with another value in the settings of a class, which may be missing on
 // one side. Most classes share both sides with others.
-func (c *comparison) differing(before, after configured) []string {
-	at := [2]*settings{before.by, after.by}
+func (c *comparison) differing(before, after transform.MachineClass) (found []otherValue) {
+	at := [2]*transform.Setting{firstOf(before.Settings), firstOf(after.Settings)}
 	if known, has := c.compared[at]; has {
 		return known
 	}
-	differ := lists.Where(lists.Keys(before.gets(), after.gets()), func(key string) bool {
-		return !sameSetting(before.gets()[key].Value, after.gets()[key].Value)
-	})
-	if c.compared == nil {
-		c.compared = map[[2]*settings][]string{}
+	was, is := byKey(before.Settings), byKey(after.Settings)
+	for _, key := range lists.Keys(was, is) {
+		if !sameSetting(was[key].Value, is[key].Value) {
+			found = append(found, otherValue{key, was[key], is[key]})
+		}
 	}
-	c.compared[at] = differ
-	return differ
+	c.compared[at] = found
+	return found
 }
 
-// gets returns what a class gets, by the keys; nothing if it does not exist.
-func (c configured) gets() map[string]transform.Setting {
-	if c.by == nil {
-		return nil
+func byKey(settings []transform.Setting) map[string]transform.Setting {
+	of := map[string]transform.Setting{}
+	for _, s := range settings {
+		of[s.Key] = s
 	}
-	return c.by.of
+	return of
 }
 
 // classes compares the two sides for the reader.
@@ -103,14 +90,14 @@ func (c *comparison) classes() []Class {
 	var found []Class
 	for _, name := range lists.Keys(before, after) {
 		was, had := before[name]
-		class := Class{Name: name, Labels: after[name].labels, Kind: Changed}
+		class := Class{Name: name, Labels: after[name].Labels, Kind: Changed}
 		if _, has := after[name]; !has {
-			class.Labels, class.Kind = was.labels, Removed
+			class.Labels, class.Kind = was.Labels, Removed
 		} else if !had {
 			class.Kind = Added
 		}
-		for _, key := range c.differing(before[name], after[name]) {
-			class.Keys = append(class.Keys, Key{key, before[name].gets()[key].Value, after[name].gets()[key].Value})
+		for _, d := range c.differing(was, after[name]) {
+			class.Keys = append(class.Keys, Key{d.key, d.was.Value, d.is.Value})
 		}
 		if class.Kind != Changed || len(class.Keys) > 0 {
 			found = append(found, class)

@@ -29,7 +29,7 @@ type comparison struct {
 	took          bool                 // the provider, with no manager in its place: it is reverted
 	gone          yamledit.Node        // the manager that is removed
 	findings      []transform.Finding
-	compared      map[[2]*settings][]string
+	compared      map[[2]*transform.Setting][]otherValue // of two classes, by their first settings
 }
 
 func (c *comparison) evaluate() Change {

@@ -111,24 +111,16 @@ func (c *comparison) covered() places {
 func (c *comparison) documents(edits []Edit) {
 	begun := c.begun()
 	for _, e := range edits {
-		at := func(message, fix string) transform.Finding {
-			f := transform.FindingAt(e.At, message, fix)
-			f.Path = e.Path
-			return f
-		}
-		what := e.Path + " is " + string(e.How)
+		f := transform.FindingAt(e.At, e.Path+" is "+string(e.How), "")
+		f.Path = e.Path
 		switch {
 		case edited(c.old, c.performed, e.Path):
-			c.report(stageDiffers, at(what+" differently than "+c.named()+" does it with the choices of the base", "compare it with the diff of rke-lm plan, and check the choices, such as --chart-version"))
+			f.Message += " differently than " + c.named() + " does it with the choices of the base"
+			f.Fix = "compare it with the diff of rke-lm plan, and check the choices, such as --chart-version"
+			c.report(stageDiffers, f)
 		case edited(c.now, c.undone, e.Path), c.gone.Exists() && (e.Path == documents || overlap(e.Path, c.gone.Path())): // the undo, or the removal, explains it
-		case overlapsAny(begun, e.Path):
-			c.report(stageIncomplete, at(what+", and the result is that of no stage", c.instead()))
-		case c.moves():
-			c.report(editWithStage, at(what+", which does not belong to "+c.named(), "make this edit in a separate pull request"))
 		default:
-			f := at(what+", and that is no stage", "nothing, if this is intended: it is a separate pull request")
-			f.Severity = transform.Note
-			c.report(editWithoutStage, f)
+			c.unexplained(f, overlapsAny(begun, e.Path), transform.Note)
 		}
 	}
 }

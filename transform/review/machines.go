@@ -18,12 +18,11 @@ import (
 // departure is a key whose value is not the one that the stages of the change give it,
 // for the classes that share the place of it.
 type departure struct {
-	key      string
-	at       yamledit.Node
-	was, is  transform.Setting // expected and found
-	classes  []string
-	override yamledit.Node // the list that is overridden, where flags are lost by that
-	lost     []string      // these flags
+	otherValue // expected and found
+	at         yamledit.Node
+	classes    []string
+	override   yamledit.Node // the list that is overridden, where flags are lost by that
+	lost       []string      // these flags
 }
 
 // departures compares what machines get with what they would get of the stages alone.
@@ -39,28 +38,28 @@ func (c *comparison) departures() []departure {
 		if _, has := got[class]; !has {
 			continue
 		}
-		for _, key := range c.differing(want[class], got[class]) {
-			d := c.departure(class, key, want[class].gets()[key], got[class].gets()[key])
-			if i := slices.IndexFunc(places[key], func(i int) bool { return found[i].joins(d) }); i >= 0 {
-				same := &found[places[key][i]]
+		for _, other := range c.differing(want[class], got[class]) {
+			d := c.departure(class, other)
+			if i := slices.IndexFunc(places[d.key], func(i int) bool { return found[i].joins(d) }); i >= 0 {
+				same := &found[places[d.key][i]]
 				same.classes = append(same.classes, class)
 				continue
 			}
-			places[key] = append(places[key], len(found))
+			places[d.key] = append(places[d.key], len(found))
 			found = append(found, d)
 		}
 	}
 	return found
 }
 
-func (c *comparison) departure(class, key string, was, is transform.Setting) departure {
-	d := departure{key: key, at: is.Origin, was: was, is: is, classes: []string{class}}
+func (c *comparison) departure(class string, other otherValue) departure {
+	d := departure{otherValue: other, at: other.is.Origin, classes: []string{class}}
 	if !d.at.Exists() {
-		d.at = nearest(c.after.Docs[0], was.Origin)
+		d.at = nearest(c.after.Docs[0], d.was.Origin)
 		return d
 	}
-	if strings.HasSuffix(key, "-arg") { // other keys hold no flags
-		d.override, d.lost = overridden(was, is)
+	if strings.HasSuffix(d.key, "-arg") { // other keys hold no flags
+		d.override, d.lost = overridden(d.was, d.is)
 	}
 	return d
 }
@@ -101,26 +100,32 @@ func (d departure) migrates() bool {
 // machines reports what machines get that is not of a stage.
 func (c *comparison) machines() {
 	for _, d := range c.departures() {
+		classes := strings.Join(d.classes, ", ")
 		switch {
 		case len(d.lost) > 0:
 			c.report(flagOverridden, transform.FindingAt(d.at,
-				fmt.Sprintf("this %s replaces the list on line %d, and machines of class %s lose: %s", d.key, d.override.Line(), strings.Join(d.classes, ", "), strings.Join(d.lost, ", ")),
+				fmt.Sprintf("this %s replaces the list on line %d, and machines of class %s lose: %s", d.key, d.override.Line(), classes, strings.Join(d.lost, ", ")),
 				"add the arguments of that list to this one, or make the change there"))
 		case d.migrates() && len(c.undone) > 0: // the undo explains it
-		case d.migrates():
-			c.report(stageIncomplete, transform.FindingAt(d.at,
-				fmt.Sprintf("%s changes for machines of class %s, and the result is that of no stage", d.key, strings.Join(d.classes, ", ")),
-				c.instead()))
-		case c.moves():
-			c.report(editWithStage, transform.FindingAt(d.at,
-				fmt.Sprintf("%s changes for machines of class %s, which does not belong to %s", d.key, strings.Join(d.classes, ", "), c.named()),
-				"make this edit in a separate pull request"))
 		default:
-			c.report(editWithoutStage, transform.FindingAt(d.at,
-				fmt.Sprintf("%s changes for machines of class %s, and that is no stage", d.key, strings.Join(d.classes, ", ")),
-				"nothing, if this is intended: it is a separate pull request"))
+			c.unexplained(transform.FindingAt(d.at, fmt.Sprintf("%s changes for machines of class %s", d.key, classes), ""), d.migrates(), transform.Warning)
 		}
 	}
+}
+
+// unexplained reports an edit that is not of a stage: it makes a part of one, or comes together with one. alone is how
+// severe it is otherwise.
+func (c *comparison) unexplained(f transform.Finding, part bool, alone transform.Severity) {
+	rule := editWithoutStage
+	switch {
+	case part:
+		rule, f.Message, f.Fix = stageIncomplete, f.Message+", and the result is that of no stage", c.instead()
+	case c.moves():
+		rule, f.Message, f.Fix = editWithStage, f.Message+", which does not belong to "+c.named(), "make this edit in a separate pull request"
+	default:
+		f.Severity, f.Message, f.Fix = alone, f.Message+", and that is no stage", "nothing, if this is intended: it is a separate pull request"
+	}
+	c.report(rule, f)
 }
 
 // moves reports whether the change performs or undoes a stage.

@@ -41,11 +41,7 @@ func (c *comparison) manager() {
 	if len(changed) == 0 {
 		return
 	}
-	what := strings.Join(changed[:min(len(changed), 3)], ", ")
-	if more := len(changed) - 3; more > 0 {
-		what += fmt.Sprintf(" and %d more", more)
-	}
-	c.report(managerChanged, transform.FindingAt(is, "the cloud-controller-manager changes in "+what+": no other manager runs the cloud controllers if it does not start, or does less",
+	c.report(managerChanged, transform.FindingAt(is, "the cloud-controller-manager changes in "+lists.Few(changed, 3)+": no other manager runs the cloud controllers if it does not start, or does less",
 		"check it with helm template or on a test cluster, and accept "+managerChanged.ID+" in the base until this is merged"))
 }
 

@@ -42,13 +42,15 @@ func (p Pair) Overlaid(accepted []string) []transform.Finding {
 		f.Message = "the change makes or edits an overlay: " + is[i].Text()
 	case i < len(was):
 		f.Message = "the change removes what an overlay does: " + was[i].Text()
-	case p.Before != nil && p.Before.Identity().Is(p.After.Identity()) && p.Before.applied(same) != p.After.applied(same):
+	case p.Before == nil:
+		return nil
+	case p.Before.Identity().Is(p.After.Identity()) && p.Before.applied(same) != p.After.applied(same):
 		f.Message = p.Before.applied(same).Title() + " is applied as " + p.After.applied(same).Title() + ", by the name that an overlay gives it: that is another cluster, and the first one may be deleted"
-	case p.Before != nil && p.After.Uses[0].Omits != "" && (p.Before.Uses[0].Omits == "" || path.Dir(p.Before.Uses[0].Omits) != path.Dir(p.After.Uses[0].Omits)):
+	case p.After.Uses[0].Omits != "" && (p.Before.Uses[0].Omits == "" || path.Dir(p.Before.Uses[0].Omits) != path.Dir(p.After.Uses[0].Omits)):
 		f.Message, f.Fix = p.After.Uses[0].Omits+" does not have it: what builds the folder with kustomize deletes the cluster", "list the document in its resources"
-	case p.Before != nil && file(p.Before) == file(p.After) && p.Before.Uses[0].Bundle != p.After.Uses[0].Bundle:
+	case file(p.Before) == file(p.After) && p.Before.Uses[0].Bundle != p.After.Uses[0].Bundle:
 		f.Message, f.Fix = "the change edits the fleet.yaml or the .fleetignore of its bundle, which can change or leave out the cluster", "compare the Bundles that Fleet makes before the change and after it"
-	case p.Before != nil && file(p.Before) == file(p.After) && slices.ContainsFunc(had, func(layer string) bool { return !slices.Contains(has, layer) }):
+	case file(p.Before) == file(p.After) && slices.ContainsFunc(had, func(layer string) bool { return !slices.Contains(has, layer) }):
 		f.Message = "the change removes the document from a kustomization or an overlay"
 	default:
 		return nil

@@ -28,12 +28,20 @@ type Pair struct {
 // the name that a file had before the change. The pairs come in the order after the change, removed
 // clusters last.
 func Pairs(before, after []*Side, was func(file string) string) []Pair {
-	m := matching{before: before, of: map[*Side]*Side{}, taken: map[*Side]bool{}}
+	of, taken := map[*Side]*Side{}, map[*Side]bool{} // the side before the change by the one after it
+	match := func(same func(b, a *Side) bool) {
+		for _, a := range after {
+			fits := func(b *Side) bool { return of[a] == nil && !taken[b] && (b.Unnamed || !a.Unnamed) && same(b, a) }
+			if b, has := lists.Find(before, fits); has {
+				of[a], taken[b] = b, true
+			}
+		}
+	}
 	is := func(b, a *Side) bool { return a.Identity().Is(b.Identity()) }
 	near := func(b, a *Side) bool { return file(b) == was(file(a)) }
-	m.match(after, func(b, a *Side) bool { return is(b, a) && near(b, a) })
-	m.match(after, func(b, a *Side) bool { return is(b, a) && b.Identity().Name != "" })
-	m.match(after, func(b, a *Side) bool {
+	match(func(b, a *Side) bool { return is(b, a) && near(b, a) })
+	match(func(b, a *Side) bool { return is(b, a) && b.Identity().Name != "" })
+	match(func(b, a *Side) bool {
 		switch {
 		case b.Format.Name != a.Format.Name:
 			return false
@@ -42,14 +50,14 @@ func Pairs(before, after []*Side, was func(file string) string) []Pair {
 		}
 		return near(b, a) && b.Format.Deliver(b.Docs[0], file(b)).Resource == "" && a.Format.Deliver(a.Docs[0], file(a)).Resource == ""
 	})
-	pairs := lists.Map(after, func(a *Side) Pair { return Pair{Before: m.of[a], After: a} })
+	pairs := lists.Map(after, func(a *Side) Pair { return Pair{Before: of[a], After: a} })
 	for _, b := range before {
-		if m.taken[b] {
+		if taken[b] {
 			continue
 		}
 		p := Pair{Before: b}
 		heir := func(a *Side) bool {
-			return m.of[a] == nil && a.Format.Name == b.Format.Name && (is(b, a) || near(b, a) || b.Docs[0].Root().Get("spec").Exists() && a.Format.SameSpec(b.Docs[0], a.Docs[0]))
+			return of[a] == nil && a.Format.Name == b.Format.Name && (is(b, a) || near(b, a) || b.Docs[0].Root().Get("spec").Exists() && a.Format.SameSpec(b.Docs[0], a.Docs[0]))
 		}
 		if p.Heir, _ = lists.Find(after, heir); p.Heir != nil && is(b, p.Heir) {
 			p.Heir, p.Away = nil, file(p.Heir)
@@ -118,22 +126,3 @@ func (p Places) Twice(of Pair, t transform.Target) (found []transform.Finding) {
 }
 
 func file(s *Side) string { return s.Docs[0].File() }
-
-type matching struct {
-	before []*Side
-	of     map[*Side]*Side // by the side after the change
-	taken  map[*Side]bool
-}
-
-// match pairs clusters, in their order.
-func (m *matching) match(after []*Side, same func(b, a *Side) bool) {
-	for _, a := range after {
-		if m.of[a] != nil {
-			continue
-		}
-		fits := func(b *Side) bool { return !m.taken[b] && (b.Unnamed || !a.Unnamed) && same(b, a) }
-		if b, has := lists.Find(m.before, fits); has {
-			m.of[a], m.taken[b] = b, true
-		}
-	}
-}
