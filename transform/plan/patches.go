@@ -4,7 +4,6 @@
 package plan
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/rke-lm/rke-lm/transform/action"
@@ -62,11 +61,6 @@ func patchFile(before, after *yamledit.Document) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var lines, escaped bytes.Buffer
-	if err := json.Indent(&lines, p.Bytes(), "", "  "); err != nil {
-		return nil, err
-	}
-	json.HTMLEscape(&escaped, lines.Bytes())
-	escaped.WriteByte('\n')
-	return escaped.Bytes(), nil
+	lines, err := json.MarshalIndent(json.RawMessage(p.Bytes()), "", "  ")
+	return append(lines, '\n'), err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -110,34 +111,27 @@ func (p *Plan) Save(paths ...string) Saved {
 	if p.Target.Upgrades() {
 		s.Upgrade = p.Target.Version
 	}
+	var sources []SavedSource
 	for i, doc := range p.Start {
 		path := ""
 		if i < len(paths) {
 			path = paths[i]
 		}
-		source := SavedSource{File: doc.File(), Path: path, Document: doc.Chunk().Index, Item: doc.Chunk().ItemIndex(), Around: p.around(i)}
-		if i == 0 {
-			s.Source = source
-		} else {
-			s.Others = append(s.Others, source)
-		}
+		sources = append(sources, SavedSource{File: doc.File(), Path: path, Document: doc.Chunk().Index, Item: doc.Chunk().ItemIndex(), Around: p.around(i)})
 	}
+	s.Source, s.Others = sources[0], sources[1:]
 	for _, step := range p.Steps {
 		kept := SavedStage{Name: step.Stage.Name, State: step.State, Caution: step.Stage.Caution, Manual: step.Manual}
 		if step.State == ActionOnly || step.Manual {
 			kept.Steps, kept.Check = step.Stage.After, step.Stage.Verify
 		}
-		for i, r := range step.Documents {
-			revision := SavedRevision{
+		revisions := lists.Map(step.Documents, func(r Revision) SavedRevision {
+			return SavedRevision{
 				Before: sum(r.Before.Bytes()), After: sum(r.After.Bytes()),
 				Splices: append([]yamledit.Splice{}, r.Splices...), Reverse: append([]yamledit.Splice{}, r.Reverse...),
 			}
-			if i == 0 {
-				kept.SavedRevision = revision
-			} else {
-				kept.Others = append(kept.Others, revision)
-			}
-		}
+		})
+		kept.SavedRevision, kept.Others = revisions[0], revisions[1:]
 		kept.Findings = append([]transform.Finding{}, step.Findings...)
 		s.Stages = append(s.Stages, kept)
 	}
