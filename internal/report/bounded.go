@@ -76,13 +76,13 @@ func (r *Results) table(b *limitedBuffer, columns []string) {
 // totals counts what was found, as lint does.
 func (r *Results) totals() string {
 	own := lists.Flat(r.Subjects, func(s Subject) []transform.Finding { return s.Findings[:len(s.Findings)-s.ofStages] })
-	count := map[transform.Severity]int{}
+	count := counts{}
 	for _, f := range append(own, r.Findings...) {
 		if f.Severity != transform.Error || f.Stops() {
 			count[f.Severity]++
 		}
 	}
-	text := fmt.Sprintf("clusters: %d, errors: %d, warnings: %d, notes: %d", len(r.Subjects), count[transform.Error], count[transform.Warning], count[transform.Note])
+	text := fmt.Sprintf("clusters: %d, %s", len(r.Subjects), count)
 	if len(r.Errors) > 0 {
 		text += fmt.Sprintf(", refused: %d", len(r.Errors))
 	}

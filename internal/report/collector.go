@@ -48,10 +48,10 @@ type Collector struct {
 	ToErr   bool // findings go there as text
 	Verbose bool // a line for each outcome
 
-	count    map[transform.Severity]int // of findings
-	accepted int                        // errors that do not count
-	checked  int                        // clusters and files
-	kept     []transform.Finding        // for programs
+	count    counts              // of findings
+	accepted int                 // errors that do not count
+	checked  int                 // clusters and files
+	kept     []transform.Finding // for programs
 
 	lines, files []Outcome // of clusters, and of files
 	continuing   int       // clusters in files whose next stage apply writes
@@ -68,7 +68,7 @@ type Collector struct {
 // NewCollector collects results of a verb that finds something.
 func NewCollector(o *Output, r Results) *Collector {
 	r.Errors = []Problem{}
-	return &Collector{Output: o, Results: r, count: map[transform.Severity]int{}, kept: []transform.Finding{}}
+	return &Collector{Output: o, Results: r, count: counts{}, kept: []transform.Finding{}}
 }
 
 // writeResults writes what was kept, in a format of other programs. The output keeps its errors.
@@ -118,6 +118,13 @@ func (c *Collector) Fail(err error) {
 	c.Errors, c.Code = append(c.Errors, p), max(c.Code, transform.ExitCodeOf(err))
 }
 
+// counts are how many findings there are, by their severity.
+type counts map[transform.Severity]int
+
+func (n counts) String() string {
+	return fmt.Sprintf("errors: %d, warnings: %d, notes: %d", n[transform.Error], n[transform.Warning], n[transform.Note])
+}
+
 // found counts findings.
 func (c *Collector) found(findings []transform.Finding) {
 	for _, f := range findings {
@@ -159,7 +166,7 @@ func (c *Collector) Finish() {
 	case c.OutputFormat != "text":
 		c.dump(c.kept)
 	case c.checked > 0: // of what was not, the errors are shown
-		line := fmt.Sprintf("errors: %d, warnings: %d, notes: %d", c.count[transform.Error], c.count[transform.Warning], c.count[transform.Note])
+		line := c.count.String()
 		if c.accepted > 0 {
 			line += fmt.Sprintf(", accepted: %d", c.accepted)
 		}

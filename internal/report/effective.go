@@ -115,9 +115,9 @@ func (c *Collector) WriteExplained(all []Explained) {
 		c.WriteDiffs(x.Diffs)
 		if x.Config.Format != "" {
 			list.Clusters = append(list.Clusters, x.Config)
-		}
-		if x.Config.Format != "" && c.OutputFormat == "text" {
-			writeEffective(text, c.Palette, x.Config)
+			if c.OutputFormat == "text" {
+				writeEffective(text, c.Palette, x.Config)
+			}
 		}
 		text.Flush() // the output keeps its errors
 		c.Fail(x.Err)

@@ -26,7 +26,7 @@ func WriteMarkdown(w io.Writer, plan Plan) {
 		fmt.Fprintf(w, "| %s | %s | %s |\n", s.Name, emphasised(s), list(found))
 	}
 	fmt.Fprintln(w)
-	markdownFindings(w, plan.apart())
+	io.WriteString(w, markdownFindings(plan.apart()))
 	for _, s := range plan.Stages {
 		if s.open() {
 			markdownStage(w, s)
@@ -46,7 +46,7 @@ func markdownStage(w io.Writer, s Stage) {
 	if text := s.effect(); text != "" {
 		fmt.Fprintf(w, "%s\n\n", inline(text))
 	}
-	markdownFindings(w, s.Findings)
+	io.WriteString(w, markdownFindings(s.Findings))
 	if len(s.Prepare) > 0 {
 		fmt.Fprintf(w, "%s\n\n", inline(s.preparing()))
 	}
@@ -58,13 +58,12 @@ func markdownStage(w io.Writer, s Stage) {
 	}
 }
 
-func markdownFindings(w io.Writer, findings []transform.Finding) {
-	for _, f := range findings {
-		io.WriteString(w, findingLine(f))
+// markdownFindings is a list with a blank line after it; nothing for none.
+func markdownFindings(findings []transform.Finding) string {
+	if len(findings) == 0 {
+		return ""
 	}
-	if len(findings) > 0 {
-		fmt.Fprintln(w)
-	}
+	return strings.Join(lists.Map(findings, findingLine), "") + "\n"
 }
 
 // findingLine is a finding as an item of a list.

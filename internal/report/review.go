@@ -186,7 +186,7 @@ func (c ReviewedCluster) stageNames() string {
 // WriteReview writes a change of clusters in the form of the output.
 func (c *Collector) WriteReview(r Review) {
 	all := lists.Flat(r.Clusters, func(c ReviewedCluster) []transform.Finding { return c.Findings })
-	count := map[transform.Severity]int{}
+	count := counts{}
 	for _, f := range append(all, r.Findings...) {
 		if !f.Accepted {
 			count[f.Severity]++
@@ -213,7 +213,7 @@ func (c *Collector) WriteReview(r Review) {
 		WriteFindings(text, c.Palette, r.Findings, "")
 		text.Flush() // the output keeps its errors
 		fmt.Fprintln(c.Err, r.Read.Line())
-		fmt.Fprintf(c.Err, "clusters changed: %d; errors: %d, warnings: %d, notes: %d\n", len(r.Clusters), count[transform.Error], count[transform.Warning], count[transform.Note])
+		fmt.Fprintf(c.Err, "clusters changed: %d; %s\n", len(r.Clusters), count)
 	}
 }
 
@@ -288,7 +288,7 @@ func writeReviewedClass(w io.Writer, p Palette, c review.Class) {
 // writeMarkdown writes the details of a change.
 func (c ReviewedCluster) writeMarkdown(w io.Writer) {
 	fmt.Fprintf(w, "%s, from %s: %s\n\n", inline(c.release()), code(place(c.Source)), inline(c.summary()))
-	markdownFindings(w, c.Findings)
+	io.WriteString(w, markdownFindings(c.Findings))
 	for _, s := range c.Stages {
 		fmt.Fprintf(w, "**%s.** %s\n\n", s.Name, inline(s.Why))
 		for _, a := range s.Before {

@@ -182,7 +182,7 @@ func (r Runbook) changes(w io.Writer, s plan.Step, at RunbookStage) {
 	for _, name := range at.Files {
 		fmt.Fprintf(w, "%s is for the stage, if you run it manually.\n\n", code(name))
 	}
-	markdownFindings(w, s.Findings)
+	io.WriteString(w, markdownFindings(s.Findings))
 	if s.State == plan.Blocked {
 		fmt.Fprint(w, "**These errors block the stage.** Correct them, and plan again; `rke-lm rules RULE` shows when a rule can be accepted.\n\n")
 	}

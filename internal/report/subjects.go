@@ -59,14 +59,8 @@ func unshown(findings, shown []transform.Finding) []transform.Finding {
 
 // FindingSubject is what has findings alone.
 func FindingSubject(title, file string, line int, findings []transform.Finding) Subject {
-	s := Subject{Title: title, File: file, Line: line, Findings: once(findings)}
-	s.Cells = []string{title, counted(s.Findings)}
-	if len(s.Findings) > 0 {
-		var b strings.Builder
-		markdownFindings(&b, s.Findings)
-		s.Details = b.String()
-	}
-	return s
+	found := once(findings)
+	return Subject{Title: title, File: file, Line: line, Findings: found, Cells: []string{title, counted(found)}, Details: markdownFindings(found)}
 }
 
 // Subject is a reviewed cluster as one of the results.
