@@ -75,12 +75,11 @@ func FixesOf[C any](table []Checked[C], c C) []Fix {
 	return fixes
 }
 
-// Fix is the mechanical correction of one finding. Queue fails where it takes a
+// Fix is the mechanical correction of one finding, in the first document of a cluster. Queue fails where it takes a
 // hand.
 type Fix struct {
-	Rule     string
-	Document int // of the cluster's
-	Queue    func(*yamledit.Edit) error
+	Rule  string
+	Queue func(*yamledit.Edit) error
 }
 
 // Fixer is a Cluster that knows corrections of its findings.

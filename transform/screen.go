@@ -46,7 +46,7 @@ func parse(c yamledit.Chunk) (*yamledit.Document, error) {
 	if line, found := doc.Unquoted("{{"); found {
 		return nil, templated(c, line-c.Line)
 	}
-	if n, found := sopsNode(doc.Root()); found {
+	if n := doc.Root().Get("sops"); n.Get("mac").Exists() || n.Get("lastmodified").Exists() { // what SOPS writes
 		return nil, &Refused{Rule: Encrypted.ID, At: &yamledit.Error{File: c.File, Line: n.Line(), What: "the file is encrypted with SOPS, and an edit would break its checksum", Do: "decrypt it, or apply the printed diff in sops"}}
 	}
 	if err := yamledit.CheckKubectl(doc); err != nil {
@@ -73,10 +73,4 @@ func templateLine(text []byte) int {
 		}
 	}
 	return 0
-}
-
-// sopsNode finds the metadata that SOPS writes at the root.
-func sopsNode(root yamledit.Node) (yamledit.Node, bool) {
-	sops := root.Get("sops")
-	return sops, sops.Get("mac").Exists() || sops.Get("lastmodified").Exists()
 }

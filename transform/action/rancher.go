@@ -25,11 +25,7 @@ func ClusterSettled(namespace, name string) Action {
 
 // ClusterUpdated shows, on Rancher's own cluster, whether Rancher has brought the last change to a cluster of RKE.
 func ClusterUpdated() Action {
-	const condition = `.status.conditions[?(@.type=="%s")].status`
-	columns := "ID:.metadata.name,NAME:.spec.displayName"
-	for _, c := range []struct{ column, condition string }{{"UPDATED", "Updated"}, {"PROVISIONED", "Provisioned"}, {"READY", "Ready"}} {
-		columns += "," + c.column + ":" + fmt.Sprintf(condition, c.condition)
-	}
+	const columns = `ID:.metadata.name,NAME:.spec.displayName,UPDATED:.status.conditions[?(@.type=="Updated")].status,PROVISIONED:.status.conditions[?(@.type=="Provisioned")].status,READY:.status.conditions[?(@.type=="Ready")].status`
 	return Action{
 		Why:     "apply the change to Rancher; on Rancher's own cluster, the cluster must become Updated, Provisioned and Ready again",
 		Command: Command("kubectl get clusters.management.cattle.io -o custom-columns=%s", columns),

@@ -66,18 +66,14 @@ func (m Upgrade) Queue(e *yamledit.Edit) error {
 	if !m.Planned() {
 		return nil
 	}
-	if err := m.check(); err != nil {
+	if err := m.stated(); err != nil {
+		return err
+	}
+	if err := m.Check(m.At); err != nil {
 		return err
 	}
 	e.Set(m.At, m.To)
 	return nil
-}
-
-func (m Upgrade) check() error {
-	if err := m.stated(); err != nil {
-		return err
-	}
-	return m.Check(m.At)
 }
 
 func (m Upgrade) stated() error {

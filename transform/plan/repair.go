@@ -32,7 +32,7 @@ func repairOne(d transform.Format, c transform.Cluster, target transform.Target)
 	}
 	before := count(c)
 	for _, fix := range f.Fixes() {
-		e := c.Documents()[fix.Document].Edit()
+		e := c.Documents()[0].Edit()
 		if fix.Queue(e) != nil {
 			continue
 		}
