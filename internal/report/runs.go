@@ -28,7 +28,7 @@ type Runs struct {
 
 // NewRuns shows runs over one cluster, or over many. A page is written at the end, so the text is not on standard output.
 func NewRuns(c *Collector, in io.Reader, many bool) *Runs {
-	r := &Runs{Collector: c, In: in}
+	r := &Runs{Collector: c, In: in, of: map[string]*Timeline{}}
 	if many {
 		r.Many = &FleetText{Err: c.Err, Palette: c.ErrPalette}
 		r.Many.Width, r.Many.Height = Size(c.Err)
@@ -61,9 +61,6 @@ func (r *Runs) Show(m migrate.Member, e migrate.Event) {
 }
 
 func (r *Runs) timeline(cluster string) *Timeline {
-	if r.of == nil {
-		r.of = map[string]*Timeline{}
-	}
 	if r.of[cluster] == nil {
 		r.of[cluster] = &Timeline{Cluster: cluster}
 	}

@@ -182,17 +182,10 @@ func (c *comparison) fresh() {
 		c.took = true
 		found[0].Fix = "do not merge this; finish the migration on " + semver.MajorMinor(c.old.Cluster.Version)[1:] + ", where " + next(c.old) + " is next, and upgrade then"
 	}
-	type place struct {
-		file string
-		line int
-	}
-	lost := map[place]bool{}
-	for _, f := range c.findings {
-		if f.Rule == flagOverridden.ID {
-			lost[place{f.File, f.Line}] = true
-		}
-	}
-	c.findings = append(c.findings, lists.Where(found, func(f transform.Finding) bool { return !had[f.Rule+" "+f.Path] && !lost[place{f.File, f.Line}] })...)
+	lost := lists.Where(c.findings, func(f transform.Finding) bool { return f.Rule == flagOverridden.ID })
+	c.findings = append(c.findings, lists.Where(found, func(f transform.Finding) bool {
+		return !had[f.Rule+" "+f.Path] && !slices.ContainsFunc(lost, func(l transform.Finding) bool { return l.File == f.File && l.Line == f.Line })
+	})...)
 }
 
 // lint returns the errors of a side, and what is one in a change: a change that makes half-switched

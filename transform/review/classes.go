@@ -30,15 +30,23 @@ type Key struct {
 	After  any    `json:"after,omitempty"`
 }
 
-// explain returns what machines get, by class, and whether that can be worked out: where it cannot,
-// the documents are compared instead.
-func explain(d transform.Format, docs []*yamledit.Document, t transform.Target) (of map[string]transform.MachineClass, known bool) {
-	classes, err := d.Classes(docs, t)
-	of = map[string]transform.MachineClass{}
-	for _, c := range classes {
+// explain returns what machines get of documents and after the change, by class; nothing where that cannot be worked
+// out: then the documents are compared instead.
+func (c *comparison) explain(docs []*yamledit.Document) (before, after map[string]transform.MachineClass) {
+	was, err := c.before.Format.Classes(docs, c.target)
+	is, failed := c.after.Format.Classes(c.after.Docs, c.target)
+	if err != nil || failed != nil {
+		return nil, nil
+	}
+	return classesByName(was), classesByName(is)
+}
+
+func classesByName(list []transform.MachineClass) map[string]transform.MachineClass {
+	of := map[string]transform.MachineClass{}
+	for _, c := range list {
 		of[c.Name] = c
 	}
-	return of, err == nil
+	return of
 }
 
 // firstOf distinguishes lists that are not the same one.
@@ -82,11 +90,7 @@ func byKey(settings []transform.Setting) map[string]transform.Setting {
 
 // classes compares the two sides for the reader.
 func (c *comparison) classes() []Class {
-	before, known := explain(c.before.Format, c.before.Docs, c.target)
-	after, both := explain(c.after.Format, c.after.Docs, c.target)
-	if !known || !both {
-		return nil
-	}
+	before, after := c.explain(c.before.Docs)
 	var found []Class
 	for _, name := range lists.Keys(before, after) {
 		was, had := before[name]

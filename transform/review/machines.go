@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -26,34 +27,27 @@ type departure struct {
 }
 
 // departures compares what machines get with what they would get of the stages alone.
-func (c *comparison) departures() []departure {
-	want, known := explain(c.before.Format, c.expected, c.target)
-	got, both := explain(c.after.Format, c.after.Docs, c.target)
-	if !known || !both {
-		return nil
-	}
-	var found []departure
-	places := map[string][]int{} // in found, by key
+func (c *comparison) departures() (found []*departure) {
+	want, got := c.explain(c.expected)
+	of := map[string][]*departure{} // by key
 	for _, class := range slices.Sorted(maps.Keys(want)) {
 		if _, has := got[class]; !has {
 			continue
 		}
 		for _, other := range c.differing(want[class], got[class]) {
 			d := c.departure(class, other)
-			if i := slices.IndexFunc(places[d.key], func(i int) bool { return found[i].joins(d) }); i >= 0 {
-				same := &found[places[d.key][i]]
+			if same, has := lists.Find(of[d.key], d.joins); has {
 				same.classes = append(same.classes, class)
 				continue
 			}
-			places[d.key] = append(places[d.key], len(found))
-			found = append(found, d)
+			of[d.key], found = append(of[d.key], d), append(found, d)
 		}
 	}
 	return found
 }
 
-func (c *comparison) departure(class string, other otherValue) departure {
-	d := departure{otherValue: other, at: other.is.Origin, classes: []string{class}}
+func (c *comparison) departure(class string, other otherValue) *departure {
+	d := &departure{otherValue: other, at: other.is.Origin, classes: []string{class}}
 	if !d.at.Exists() {
 		d.at = nearest(c.after.Docs[0], d.was.Origin)
 		return d
@@ -65,7 +59,7 @@ func (c *comparison) departure(class string, other otherValue) departure {
 }
 
 // joins reports whether two departures of a key are the same for several classes.
-func (d departure) joins(o departure) bool { return o.at.Same(d.at) && slices.Equal(o.lost, d.lost) }
+func (d *departure) joins(o *departure) bool { return o.at.Same(d.at) && slices.Equal(o.lost, d.lost) }
 
 // overridden returns the flags that are lost because another list won, and the list that
 // still has one of them.
@@ -88,7 +82,7 @@ func overridden(was, is transform.Setting) (yamledit.Node, []string) {
 }
 
 // migrates reports whether a departure is about what stages change.
-func (d departure) migrates() bool {
+func (d *departure) migrates() bool {
 	promised := stages.Promised()
 	if slices.Contains(promised.Keys, d.key) || slices.Contains(promised.Flags, d.key) {
 		return true
