@@ -91,13 +91,9 @@ func read(kind transform.ObjectKind, raw []byte) (Object, head, error) {
 	if err := json.Unmarshal(raw, &h); err != nil || h.Kind != "Cluster" || h.Name == "" || h.UID == "" {
 		return Object{}, h, errors.New("the response is not a Cluster; check the server at this address")
 	}
-	text, err := written(raw)
-	if err != nil {
-		return Object{}, h, err
-	}
 	o := Object{
 		Kind: kind, Namespace: h.Namespace, Name: h.Name, Display: h.Name, ID: h.Status.ClusterName,
-		UID: string(h.UID), Labels: h.Labels, Generation: h.Generation, ResourceVersion: h.ResourceVersion, Raw: raw, Text: text,
+		UID: string(h.UID), Labels: h.Labels, Generation: h.Generation, ResourceVersion: h.ResourceVersion, Raw: raw, Text: written(raw),
 	}
 	if !kind.Namespaced {
 		o.Display, o.ID = h.Spec.DisplayName, h.Name
@@ -114,30 +110,27 @@ func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "nu
 // the text of a cluster is the same until someone changes the cluster.
 var kept = []string{"managedFields", "resourceVersion", "generation"}
 
-// written returns an object as people write it. Values stay the text that they are.
-func written(raw []byte) ([]byte, error) {
+// written returns an object as people write it. Values stay the text that they are. It is JSON with metadata, else it was
+// not read.
+func written(raw []byte) []byte {
 	object, metadata := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	if err := errors.Join(json.Unmarshal(raw, &object), json.Unmarshal(object["metadata"], &metadata)); err != nil {
-		return nil, err
-	}
+	_ = json.Unmarshal(raw, &object)
+	_ = json.Unmarshal(object["metadata"], &metadata)
 	delete(object, "status")
 	for _, key := range kept {
 		delete(metadata, key)
 	}
-	var err error
-	if object["metadata"], err = lines(metadata); err != nil {
-		return nil, err
-	}
+	object["metadata"] = lines(metadata)
 	return lines(object)
 }
 
-func lines(v any) ([]byte, error) {
+func lines(object map[string]json.RawMessage) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	err := e.Encode(v)
-	return b.Bytes(), err
+	_ = e.Encode(object) // its values came as JSON
+	return b.Bytes()
 }
 
 // Around reads what shows whether an object may be changed now; how far its last
