@@ -24,16 +24,6 @@ func (r *run) manualRequired(a action.Action, why string) error {
 	return fmt.Errorf("%s; run it, and then this command again with --manual-done %s:\n  %s", why, r.transition.Stage, a.Command)
 }
 
-// actions carries actions out, one after the other.
-func (r *run) actions(ctx context.Context, list []action.Action) error {
-	for _, a := range list {
-		if err := r.action(ctx, a); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // action carries an action out: what changes something is done, what is waited for is
 // waited for. What is only looked at is part of the check after the stage.
 func (r *run) action(ctx context.Context, a action.Action) error {
@@ -74,17 +64,17 @@ func (r *run) change(ctx context.Context, a action.Action) error {
 		if op.Rancher {
 			server = local
 		}
-		return r.writer.applyText(ctx, server, text)
+		return r.applyText(ctx, server, text)
 	case action.SecretFromFile:
 		text, err := r.fileOf(op.File)
 		if err != nil {
 			return err
 		}
-		return r.writer.applySecret(ctx, op.Namespace, op.Name, op.Key, []byte(text))
+		return r.applySecret(ctx, op.Namespace, op.Name, op.Key, []byte(text))
 	case action.CopySecret:
-		return r.writer.copySecret(ctx, op)
+		return r.copySecret(ctx, op)
 	case action.Delete:
-		return r.writer.deleteKinds(ctx, op.Namespace, op.Kinds, op.Name)
+		return r.deleteKinds(ctx, op.Namespace, op.Kinds, op.Name)
 	case action.HelmUpgrade:
 		return r.helm.upgrade(ctx, a, op)
 	case action.HelmUninstall:
@@ -116,7 +106,7 @@ func (r *run) removed(ctx context.Context, gone action.Gone) error {
 
 // applyText brings the objects of a manifest to a cluster, as kubectl apply does on
 // the server's side.
-func (w *writer) applyText(ctx context.Context, server, text string) error {
+func (r *run) applyText(ctx context.Context, server, text string) error {
 	for _, chunk := range yamledit.Split("manifest", []byte(text)) {
 		d, err := yamledit.Parse(chunk)
 		if err != nil {
@@ -129,7 +119,7 @@ func (w *writer) applyText(ctx context.Context, server, text string) error {
 		o.Kind, _ = d.Root().Get("kind").String()
 		o.Namespace, _ = d.Root().Get("metadata", "namespace").String()
 		o.Name, _ = d.Root().Get("metadata", "name").String()
-		if err := w.apply(ctx, o, d.Bytes()); err != nil {
+		if err := r.apply(ctx, o, d.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -137,9 +127,9 @@ func (w *writer) applyText(ctx context.Context, server, text string) error {
 }
 
 // apply brings one object to a cluster.
-func (w *writer) apply(ctx context.Context, o Ref, body []byte) error {
-	return w.write(ctx, actApply, o, sum(body), func(ctx context.Context) error {
-		_, err := w.request(ctx, o, kube.Request{
+func (r *run) apply(ctx context.Context, o Ref, body []byte) error {
+	return r.write(ctx, actApply, o, sum(body), func(ctx context.Context) error {
+		_, err := r.request(ctx, o, kube.Request{
 			Method: http.MethodPatch, Body: body, ContentType: "application/apply-patch+yaml",
 			Query: url.Values{"fieldManager": {kube.Program}, "force": {"true"}},
 		})
@@ -148,14 +138,14 @@ func (w *writer) apply(ctx context.Context, o Ref, body []byte) error {
 }
 
 // applyObject is the same with an object that is sent as JSON.
-func (w *writer) applyObject(ctx context.Context, o Ref, object any) error {
+func (r *run) applyObject(ctx context.Context, o Ref, object any) error {
 	body, _ := json.Marshal(object) // a type of the API cannot fail
-	return w.apply(ctx, o, body)
+	return r.apply(ctx, o, body)
 }
 
 // applySecret brings a value to the cluster, as one key of a Secret.
-func (w *writer) applySecret(ctx context.Context, namespace, name, key string, value []byte) error {
-	return w.applyObject(ctx, w.own("Secret", namespace, name), corev1.Secret{
+func (r *run) applySecret(ctx context.Context, namespace, name, key string, value []byte) error {
+	return r.applyObject(ctx, r.own("Secret", namespace, name), corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Data: map[string][]byte{key: value},
 	})
@@ -163,9 +153,9 @@ func (w *writer) applySecret(ctx context.Context, namespace, name, key string, v
 
 // copySecret brings the Secret of a provider's configuration from Rancher's own
 // cluster.
-func (w *writer) copySecret(ctx context.Context, a action.CopySecret) error {
+func (r *run) copySecret(ctx context.Context, a action.CopySecret) error {
 	from := Ref{Server: local, Kind: "Secret", Namespace: a.Namespace, Name: a.Name}
-	got, err := w.request(ctx, from, kube.Request{Method: http.MethodGet})
+	got, err := r.request(ctx, from, kube.Request{Method: http.MethodGet})
 	if err != nil {
 		return err
 	}
@@ -177,21 +167,19 @@ func (w *writer) copySecret(ctx context.Context, a action.CopySecret) error {
 	if !there {
 		return fmt.Errorf("the %s has no key %s; correct the cloud-provider-config that refers to it", from, action.SecretCredential)
 	}
-	return w.applySecret(ctx, kubeSystem, a.To, a.Key, value)
+	return r.applySecret(ctx, kubeSystem, a.To, a.Key, value)
 }
 
 // deleteKinds deletes objects of some kinds, as far as they are there.
-func (w *writer) deleteKinds(ctx context.Context, namespace, kinds, name string) error {
-	list, err := w.existing(ctx, namespace, kinds, name)
-	for _, o := range list {
-		if err = w.drop(ctx, o); err != nil {
-			break
-		}
+func (r *run) deleteKinds(ctx context.Context, namespace, kinds, name string) error {
+	list, err := r.existing(ctx, namespace, kinds, name)
+	if err != nil {
+		return err
 	}
-	return err
+	return forEach(ctx, list, r.drop)
 }
 
 // drop deletes an object, as a write of the run.
-func (w *writer) drop(ctx context.Context, o Ref) error {
-	return w.write(ctx, actDelete, o, "", func(ctx context.Context) error { return w.remove(ctx, o) })
+func (r *run) drop(ctx context.Context, o Ref) error {
+	return r.write(ctx, actDelete, o, "", func(ctx context.Context) error { return r.remove(ctx, o) })
 }

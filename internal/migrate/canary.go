@@ -83,7 +83,7 @@ func (c *canaryService) prove(ctx context.Context) (err error) {
 	c.progress.enter("") // all stages are done
 	defer func() {
 		if c.made {
-			err = errors.Join(err, c.left(cleanUp(ctx, func(ctx context.Context) error { return c.each(ctx, c.writer.drop) })))
+			err = errors.Join(err, c.left(cleanUp(ctx, func(ctx context.Context) error { return forEach(ctx, c.objects(), c.drop) })))
 		}
 	}()
 	if err := inOrder(ctx, c.create, c.awaitAddress, c.delete, c.compare); err != nil {
@@ -103,10 +103,10 @@ func (c *canaryService) create(ctx context.Context) error {
 		return check.ErrForeignCanary
 	}
 	c.made = true
-	if err := c.writer.applyObject(ctx, c.namespace(), check.CanaryNamespace()); err != nil {
+	if err := c.applyObject(ctx, c.namespace(), check.CanaryNamespace()); err != nil {
 		return err
 	}
-	return c.writer.applyObject(ctx, c.service(), check.CanaryService())
+	return c.applyObject(ctx, c.service(), check.CanaryService())
 }
 
 // awaitAddress waits until the Service has the address of a load balancer.
@@ -127,8 +127,8 @@ func (c *canaryService) awaitAddress(ctx context.Context) error {
 // delete deletes the Service, and then its namespace, and waits for each until it is deleted:
 // the Service stays until its load balancer is.
 func (c *canaryService) delete(ctx context.Context) error {
-	err := c.each(ctx, func(ctx context.Context, o Ref) error {
-		if err := c.writer.drop(ctx, o); err != nil {
+	err := forEach(ctx, c.objects(), func(ctx context.Context, o Ref) error {
+		if err := c.drop(ctx, o); err != nil {
 			return err
 		}
 		return c.await(ctx, func(ctx context.Context) (condition, error) {
@@ -140,15 +140,8 @@ func (c *canaryService) delete(ctx context.Context) error {
 	return err
 }
 
-// each calls do for what is deleted, in this order.
-func (c *canaryService) each(ctx context.Context, do func(context.Context, Ref) error) error {
-	for _, o := range []Ref{c.service(), c.namespace()} {
-		if err := do(ctx, o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// objects are what is deleted, in this order.
+func (c *canaryService) objects() []Ref { return []Ref{c.service(), c.namespace()} }
 
 // left reports what it means that they could not be deleted.
 func (c *canaryService) left(err error) error {

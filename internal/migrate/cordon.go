@@ -37,12 +37,7 @@ func (c *cordon) cordonNodes(ctx context.Context, a action.Cordon) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		if err := c.cordonNode(ctx, name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return forEach(ctx, names, c.cordonNode)
 }
 
 // cordonNode cordons a Node, and marks it.
@@ -89,7 +84,7 @@ func (c *cordon) change(ctx context.Context, act, name string, edit func(*yamled
 		if err != nil || len(p) == 0 {
 			return err
 		}
-		err = c.writer.write(ctx, act, c.own("Node", "", name), p.Digest(), func(ctx context.Context) error {
+		err = c.write(ctx, act, c.own("Node", "", name), p.Digest(), func(ctx context.Context) error {
 			return c.patchNode(ctx, name, p)
 		})
 		if !kube.HasStatus(err, http.StatusUnprocessableEntity, http.StatusConflict) {
@@ -159,7 +154,7 @@ func (r *run) evict(ctx context.Context, pod string) (why string, err error) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 	}
-	err = r.writer.write(ctx, actEvict, r.own("Pod", namespace, name), "", func(ctx context.Context) error {
+	err = r.write(ctx, actEvict, r.own("Pod", namespace, name), "", func(ctx context.Context) error {
 		_, err := r.observer.Do(ctx, kube.Request{
 			What: "create pods/eviction", Method: http.MethodPost, Path: kube.Path("v1", "pods", namespace, name) + "/eviction", Body: eviction,
 		})

@@ -49,7 +49,7 @@ func (r *run) askForSnapshot(ctx context.Context, ask transform.SnapshotByCluste
 	if err != nil {
 		return err
 	}
-	if err := r.writer.patch(ctx, actSnapshot, c, asked, func(transition.Edit) {}); err != nil {
+	if err := r.patch(ctx, actSnapshot, c, asked, func(transition.Edit) {}); err != nil {
 		return err
 	}
 	failed := failures{}
@@ -75,7 +75,7 @@ func (r *run) backup(ctx context.Context, by transform.SnapshotByObject) error {
 	if err != nil {
 		return err
 	}
-	err = r.writer.write(ctx, actSnapshot, o, sum(body), func(ctx context.Context) error {
+	err = r.write(ctx, actSnapshot, o, sum(body), func(ctx context.Context) error {
 		_, err := r.request(ctx, o, kube.Request{Method: http.MethodPost, Body: body})
 		if kube.Exists(err) { // the name is unique, so an earlier try has made it
 			return nil

@@ -92,23 +92,23 @@ var reasons = map[string]string{
 
 // event says the result of an act on the cluster's object. An Event has the name of
 // its entry. It is for people: the run does not depend on it.
-func (w *writer) event(ctx context.Context, e Entry) {
-	if w.mute {
+func (r *run) event(ctx context.Context, e Entry) {
+	if r.mute {
 		return
 	}
 	at, kind := e.Cluster, corev1.EventTypeNormal
 	if e.Result != resultDone && e.Result != foundDone {
 		kind = corev1.EventTypeWarning
 	}
-	err := w.Server.Local().CreateEvent(ctx, e.ID, corev1.Event{
-		InvolvedObject: corev1.ObjectReference{APIVersion: w.Object.Kind.APIVersion(), Kind: "Cluster", Namespace: at.Namespace, Name: at.Name, UID: types.UID(at.UID)},
+	err := r.Server.Local().CreateEvent(ctx, e.ID, corev1.Event{
+		InvolvedObject: corev1.ObjectReference{APIVersion: r.Object.Kind.APIVersion(), Kind: "Cluster", Namespace: at.Namespace, Name: at.Name, UID: types.UID(at.UID)},
 		Reason:         reasons[e.Act], Message: message(e), Type: kind,
 		Source: corev1.EventSource{Host: e.Who.Host}, ReportingController: "rke-lm.io/" + e.Verb, ReportingInstance: e.Run,
 		Action: e.Act, FirstTimestamp: metav1.NewTime(e.Time),
 	})
 	if err != nil {
-		w.mute = true
-		w.note("no further Events are written on the cluster's object: " + err.Error())
+		r.mute = true
+		r.note("no further Events are written on the cluster's object: " + err.Error())
 	}
 }
 
@@ -176,7 +176,7 @@ func (r *run) end(err error) error {
 		return nil
 	}
 	e.Outcome.Holds = transition.Between(r.plan.Target, r.progress.last(), r.progress.stage, r.progress.edit)
-	if r.writer.lock != nil {
+	if r.lock != nil {
 		e.Outcome.Continue, e.Outcome.Revert = r.Continue, r.Revert
 	}
 	stopped := Event{Type: Stopped, Message: e.Err.Error(), End: &e.Outcome}

@@ -71,7 +71,7 @@ func (h helm) call(ctx context.Context, a action.Action, c helmCall) error {
 	}
 	return h.inFolder(program, c.files, func(p prepared) error {
 		return h.attempt(ctx, c, func(ctx context.Context) error {
-			return h.writer.write(ctx, actHelm, c.release, sum([]byte(strings.Join(c.arguments, "\x00"))), func(ctx context.Context) error {
+			return h.write(ctx, actHelm, c.release, sum([]byte(strings.Join(c.arguments, "\x00"))), func(ctx context.Context) error {
 				_, err := p.run(ctx, c.arguments)
 				return err
 			})
@@ -164,7 +164,7 @@ func (l *lock) setHelm(ctx context.Context, record string) error {
 // attempt runs helm between two marks. The mark stays where helm was stopped in the
 // middle.
 func (h helm) attempt(ctx context.Context, c helmCall, run func(context.Context) error) error {
-	if err := h.writer.lock.setHelm(ctx, c.release.Namespace+"/"+c.record); err != nil {
+	if err := h.lock.setHelm(ctx, c.release.Namespace+"/"+c.record); err != nil {
 		return err
 	}
 	failed := run(ctx)
@@ -172,7 +172,7 @@ func (h helm) attempt(ctx context.Context, c helmCall, run func(context.Context)
 		if failed != nil && h.leftRecord(ctx, c, failed) {
 			return nil
 		}
-		return h.writer.lock.setHelm(ctx, "")
+		return h.lock.setHelm(ctx, "")
 	}))
 }
 
@@ -196,8 +196,8 @@ func (h helm) onlyOwn(ctx context.Context, records []record) error {
 		}
 	}
 	switch {
-	case len(records) == 0 && h.writer.lock.helm != "":
-		return h.writer.lock.setHelm(ctx, "") // it came to its end
+	case len(records) == 0 && h.lock.helm != "":
+		return h.lock.setHelm(ctx, "") // it came to its end
 	case len(records) == 0 || outlives == 0:
 		return nil
 	}
@@ -209,11 +209,11 @@ func (h helm) onlyOwn(ctx context.Context, records []record) error {
 	})
 }
 
-func (h helm) started(k record) bool { return h.writer.lock.helm == k.Namespace+"/"+k.Name }
+func (h helm) started(k record) bool { return h.lock.helm == k.Namespace+"/"+k.Name }
 
 // forget unmarks a helm that came to its end when its run had died. Another one that makes a record of that name is not the run's.
 func (h helm) forget(ctx context.Context) error {
-	namespace, name, marked := strings.Cut(h.writer.lock.helm, "/")
+	namespace, name, marked := strings.Cut(h.lock.helm, "/")
 	if !marked {
 		return nil
 	}
@@ -222,7 +222,7 @@ func (h helm) forget(ctx context.Context) error {
 	if err != nil || slices.ContainsFunc(unfinished(records), h.started) {
 		return nil // it may still run
 	}
-	return h.writer.lock.setHelm(ctx, "")
+	return h.lock.setHelm(ctx, "")
 }
 
 // dropUnfinished deletes the record of a helm that died with its run, and returns
@@ -243,7 +243,7 @@ func (h helm) dropUnfinished(ctx context.Context, namespace, release string) ([]
 		if !h.started(k) {
 			continue
 		}
-		if err := h.writer.drop(ctx, h.own("Secret", namespace, k.Name)); err != nil {
+		if err := h.drop(ctx, h.own("Secret", namespace, k.Name)); err != nil {
 			return nil, err
 		}
 		records = slices.DeleteFunc(records, func(other record) bool { return other == k })

@@ -57,7 +57,7 @@ func (r *run) registerAgain(ctx context.Context, n observed.Node, restart string
 	}
 	node := r.own("Node", "", n.Name)
 	node.UID = n.UID
-	if err := r.writer.drop(ctx, node); err != nil {
+	if err := r.drop(ctx, node); err != nil {
 		return err
 	}
 	return r.restart(ctx, transition.KubeletRestart{Node: n.Name, Address: n.Address, Command: restart})
@@ -76,7 +76,7 @@ func (r *run) othersReady(ctx context.Context, n observed.Node) error {
 
 // restart restarts a machine, and waits until its Node has a provider ID of AWS.
 func (r *run) restart(ctx context.Context, m transition.KubeletRestart) error {
-	if err := r.writer.write(ctx, actRestart, r.own("Node", "", m.Node), "", func(ctx context.Context) error { return r.Restart(ctx, m) }); err != nil {
+	if err := r.write(ctx, actRestart, r.own("Node", "", m.Node), "", func(ctx context.Context) error { return r.Restart(ctx, m) }); err != nil {
 		return err
 	}
 	return r.awaitSeen(ctx, func(seen *observed.Observation) (condition, error) {
@@ -136,7 +136,7 @@ func (r *run) relink(ctx context.Context, l transition.Link) error {
 	p, namespace := l.Patch(), r.Object.Namespace
 	object := Ref{Server: local, Kind: l.Object.Kind, Namespace: namespace, Name: l.Object.Name}
 	kind := strings.ToLower(object.Kind) + "s" // so are the plurals of all of Rancher's machines (rancher pkg/crds/names.go)
-	err := r.writer.write(ctx, actLink, object, p.Digest(), func(ctx context.Context) error {
+	err := r.write(ctx, actLink, object, p.Digest(), func(ctx context.Context) error {
 		_, err := r.client(local).Do(ctx, kube.Request{
 			What: "patch " + kind + " in " + namespace, Method: http.MethodPatch, Query: url.Values{"fieldManager": {kube.Program}},
 			Path: kube.Path(l.Object.APIVersion, kind, namespace, object.Name), Body: p.Bytes(), ContentType: jsonpatch.ContentType,

@@ -44,7 +44,7 @@ func (r *run) keepSnapshot(ctx context.Context) error {
 		return nil
 	}
 	s := r.seen.Snapshot(check.Reached(r.seen))
-	err := r.writer.write(ctx, actKeep, r.own("ConfigMap", kubeSystem, observe.SnapshotName), "", func(ctx context.Context) error { return r.observer.KeepSnapshot(ctx, s) })
+	err := r.write(ctx, actKeep, r.own("ConfigMap", kubeSystem, observe.SnapshotName), "", func(ctx context.Context) error { return r.observer.KeepSnapshot(ctx, s) })
 	if errors.Is(err, observe.ErrKept) {
 		return nil
 	}
@@ -57,15 +57,14 @@ const kubeSystem = "kube-system"
 // cluster shows them.
 func (r *run) concludeEarlier(ctx context.Context, open []Entry) error {
 	for _, e := range open {
-		found, err := r.found(ctx, e)
-		if err != nil {
+		var err error
+		if e.Result, err = r.found(ctx, e); err != nil {
 			return err
 		}
-		e.Result = found
-		if err := r.writer.conclude(ctx, e); err != nil {
+		if err := r.conclude(ctx, e); err != nil {
 			return err
 		}
-		r.note("an earlier run was killed at " + e.Act + " " + e.Object.String() + ": " + found)
+		r.note("an earlier run was killed at " + e.Act + " " + e.Object.String() + ": " + e.Result)
 	}
 	return nil
 }

@@ -31,7 +31,9 @@ type run struct {
 	observer *observe.Observer
 	nodes    map[string]string // names of Nodes by those of machines, before the first change
 	progress progress
-	writer   *writer
+	lock     *lock  // nil before the run holds it
+	audit    *audit // nil before the run holds the lock
+	mute     bool   // Events cannot be written
 	cordon   *cordon
 	helm     helm
 	canary   *canaryService
@@ -92,7 +94,7 @@ func newRun(o Options, verb string) (*run, error) {
 		return nil, err
 	}
 	r := &run{Options: o, verb: verb, observer: &observe.Observer{Client: client}}
-	r.writer, r.cordon, r.helm, r.canary = &writer{run: r}, &cordon{run: r}, helm{r}, &canaryService{run: r}
+	r.cordon, r.helm, r.canary = &cordon{run: r}, helm{r}, &canaryService{run: r}
 	return r, nil
 }
 
@@ -110,6 +112,16 @@ func (r *run) do(ctx context.Context) error {
 func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forEach does something with one after the other, until it fails for one.
+func forEach[T any](ctx context.Context, list []T, do func(context.Context, T) error) error {
+	for _, one := range list {
+		if err := do(ctx, one); err != nil {
 			return err
 		}
 	}
@@ -203,7 +215,7 @@ func (r *run) withLock(ctx context.Context, work func(context.Context) error) (e
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	l := newLock(r.Server.Local(), r.Object, fmt.Sprintf("%s/%d/%s", r.User.Host, os.Getpid(), uuid.NewString()))
-	r.writer.lock = l
+	r.lock = l
 	if err := l.acquire(ctx, r.note); err != nil {
 		return causeOf(ctx, err)
 	}
@@ -216,10 +228,10 @@ func (r *run) withLock(ctx context.Context, work func(context.Context) error) (e
 // withAudit works with the audit log, and uncordons its Nodes however the work ends.
 func (r *run) withAudit(ctx context.Context, work func(context.Context) error) (err error) {
 	var open []Entry
-	if r.writer.audit, open, err = openAudit(r.AuditLog, r.Object.UID); err != nil {
+	if r.audit, open, err = openAudit(r.AuditLog, r.Object.UID); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.writer.audit.close()) }()
+	defer func() { err = errors.Join(err, r.audit.close()) }()
 	if err := r.concludeEarlier(ctx, open); err != nil {
 		return err
 	}

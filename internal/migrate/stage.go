@@ -34,8 +34,10 @@ func (r *run) precheck(ctx context.Context) error  { return r.check(ctx, r.trans
 func (r *run) postcheck(ctx context.Context) error { return r.check(ctx, r.transition.Check) }
 
 // actBefore carries out the actions before the edit, and actAfter those after it.
-func (r *run) actBefore(ctx context.Context) error { return r.actions(ctx, r.transition.Before) }
-func (r *run) actAfter(ctx context.Context) error  { return r.actions(ctx, r.transition.After) }
+func (r *run) actBefore(ctx context.Context) error {
+	return forEach(ctx, r.transition.Before, r.action)
+}
+func (r *run) actAfter(ctx context.Context) error { return forEach(ctx, r.transition.After, r.action) }
 
 // planned makes the transition of a stage from how things are now.
 func (r *run) planned(ctx context.Context, name string) (transition.Transition, error) {
@@ -114,7 +116,7 @@ func (r *run) edit(ctx context.Context) error {
 		t, err := r.planned(ctx, t.Stage)
 		return change{t.From, t.To}, err
 	}
-	if err := r.writer.patch(ctx, actPatch, change{t.From, t.To}, again, func(e transition.Edit) { r.progress.edit = e }); err != nil {
+	if err := r.patch(ctx, actPatch, change{t.From, t.To}, again, func(e transition.Edit) { r.progress.edit = e }); err != nil {
 		return err
 	}
 	return r.settle(ctx)

@@ -40,55 +40,47 @@ const (
 // to end: without its answer it is not known what was written.
 const grace = 20 * time.Second
 
-// writer makes the writes of a run.
-type writer struct {
-	*run
-	lock  *lock  // nil before the run holds it
-	audit *audit // nil before the run holds the lock
-	mute  bool   // Events cannot be written
-}
-
 // write makes a change of an object: under the lock, and with its intent in the audit log before. The digest is that of
 // what is sent; "" where the act has no text.
-func (w *writer) write(ctx context.Context, act string, object Ref, digest string, do func(context.Context) error) error {
+func (r *run) write(ctx context.Context, act string, object Ref, digest string, do func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if w.Permit != nil && act != actRelease && act != actDelete { // a run may always remove what it has left
-		if err := w.Permit(); err != nil {
+	if r.Permit != nil && act != actRelease && act != actDelete { // a run may always remove what it has left
+		if err := r.Permit(); err != nil {
 			return err
 		}
 	}
-	if err := w.lock.confirm(ctx); err != nil {
+	if err := r.lock.confirm(ctx); err != nil {
 		return err
 	}
 	e := newEntry(Entry{
-		ID: uuid.NewString(), Run: w.lock.identity, Who: w.User, Cluster: w.ref(), Verb: w.verb, Stage: w.progress.stage,
+		ID: uuid.NewString(), Run: r.lock.identity, Who: r.User, Cluster: r.ref(), Verb: r.verb, Stage: r.progress.stage,
 		Act: act, Object: object, Digest: digest, Phase: Intent,
 	})
-	if err := w.audit.add(e); err != nil {
+	if err := r.audit.add(e); err != nil {
 		return err
 	}
 	own, end := graceful(ctx)
 	defer end()
 	err := do(own)
-	w.progress.wrote = w.progress.wrote || err == nil || outcome(err) == resultUnknown
+	r.progress.wrote = r.progress.wrote || err == nil || outcome(err) == resultUnknown
 	e.Result = outcome(err)
 	if err != nil {
 		e.Error = redact.Text(err.Error())
 	}
 	if err == nil {
-		w.emit(Event{Type: Written, Message: act + " " + object.String()})
+		r.emit(Event{Type: Written, Message: act + " " + object.String()})
 	}
-	return errors.Join(err, w.conclude(own, e))
+	return errors.Join(err, r.conclude(own, e))
 }
 
 // conclude writes the result of an act, into the log and as an Event.
-func (w *writer) conclude(ctx context.Context, e Entry) error {
+func (r *run) conclude(ctx context.Context, e Entry) error {
 	e = newEntry(e)
 	e.Phase = Result
-	err := w.audit.add(e)
-	w.event(ctx, e)
+	err := r.audit.add(e)
+	r.event(ctx, e)
 	return err
 }
 
@@ -126,27 +118,27 @@ type change struct{ before, after *yamledit.Document }
 // read last: the patch refuses any other one. Where that is the same to Rancher, which
 // wrote it in another form, the same change is made again of what is there now. report
 // is called before the change is sent, as it may be written, and with what became of it.
-func (w *writer) patch(ctx context.Context, act string, c change, again func(context.Context) (change, error), report func(transition.Edit)) error {
+func (r *run) patch(ctx context.Context, act string, c change, again func(context.Context) (change, error), report func(transition.Edit)) error {
 	return rancher.Again(c,
-		func(c change) error { return w.patchOnce(ctx, act, c, report) },
+		func(c change) error { return r.patchOnce(ctx, act, c, report) },
 		func() (change, error) { return again(ctx) },
-		func(before, now change) bool { return w.Planner.Format.SameSpec(before.after, now.after) })
+		func(before, now change) bool { return r.Planner.Format.SameSpec(before.after, now.after) })
 }
 
-func (w *writer) patchOnce(ctx context.Context, act string, c change, report func(transition.Edit)) error {
+func (r *run) patchOnce(ctx context.Context, act string, c change, report func(transition.Edit)) error {
 	p, err := jsonpatch.Diff(c.before.Bytes(), c.after.Bytes())
 	if err != nil {
 		return err
 	}
-	return w.write(ctx, act, w.ref(), p.Digest(), func(ctx context.Context) error {
+	return r.write(ctx, act, r.ref(), p.Digest(), func(ctx context.Context) error {
 		report(transition.MayBeWritten)
-		now, warnings, err := w.Server.Patch(ctx, w.Object, p, w.Planner.Format.Alike, false)
+		now, warnings, err := r.Server.Patch(ctx, r.Object, p, r.Planner.Format.Alike, false)
 		report(became(err))
 		for _, text := range warnings {
-			w.note("Rancher reports: " + text)
+			r.note("Rancher reports: " + text)
 		}
 		if err == nil {
-			w.Object = now
+			r.Object = now
 		}
 		return err
 	})
