@@ -5,7 +5,6 @@ package manifest
 
 import (
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // clusterConfiguration is as much of kubeadm's type as is read
@@ -27,30 +26,7 @@ type extraVolume struct {
 	PathType  string `json:"pathType"`
 }
 
-// readConfiguration reads the part for kube-controller-manager.
-func (m *Manifest) readConfiguration() error {
-	m.Component = kubeManager
-	manager, server := m.Root.Get("controllerManager"), m.Root.Get("apiServer")
-	if err := m.checkTypes(); err != nil {
-		return err
-	}
-	var err error
-	if m.arguments, err = args.ReadExtra(manager.Get("extraArgs")); err != nil {
-		return err
-	}
-	m.apiServer, err = args.ReadExtra(server.Get("extraArgs"))
-	return err
-}
-
 // serverProvider returns the provider of kube-apiserver in a ClusterConfiguration.
 func (m *Manifest) serverProvider() (args.Arg, bool) {
 	return args.Last(m.apiServer.List(), providerFlag)
-}
-
-// moveServer changes the provider of kube-apiserver, which kubeadm would write
-// again as it was: its static pod is changed by hand.
-func (m *Manifest) moveServer(e *yamledit.Edit, from, to string) {
-	if a, found := m.serverProvider(); found && a.Value == from {
-		m.apiServer.Apply(e, args.Update{Set: []args.Arg{args.With(providerFlag, to)}})
-	}
 }

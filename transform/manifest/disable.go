@@ -44,8 +44,8 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 func (m *migration) hidesSwitch() bool { return !m.target.KeepLeaderMigration && m.on(leaderFlag) }
 
 func (m *migration) disableEdit(e *yamledit.Edit) error {
-	if err := m.moveImage(e); err != nil {
-		return err
+	if tag := m.finalTag(); tag != "" {
+		m.moveTo(e, tag)
 	}
 	if m.target.KeepLeaderMigration || !m.on(leaderFlag) {
 		return nil
@@ -63,17 +63,6 @@ func (m *Manifest) finished() bool {
 }
 
 func isMark(n yamledit.Node) bool { return n.Key() == markKey }
-
-// moveImage gives the image its final tag.
-func (m *migration) moveImage(e *yamledit.Edit) error {
-	tag := m.finalTag()
-	if tag == "" {
-		return nil
-	}
-	move := m.move()
-	move.To = tag
-	return m.moveTo(e, move, tag)
-}
 
 // finalTag is the operator's, or the tested one where the target is of a later
 // minor, or "" to keep the tag.

@@ -26,7 +26,7 @@ const (
 
 // join lets the manager take part in the migration: the flag, and where one is
 // wanted the configuration with its volume and its mount.
-func (m *migration) join(e *yamledit.Edit) error {
+func (m *migration) join(e *yamledit.Edit) {
 	u := args.Update{Set: []args.Arg{args.On(leaderFlag)}}
 	file := m.configured()
 	if m.configures() {
@@ -34,10 +34,9 @@ func (m *migration) join(e *yamledit.Edit) error {
 	}
 	u.Set = append(u.Set, m.timings()...)
 	m.arguments.Apply(e, u)
-	if !m.configures() || m.mounted(file) {
-		return nil
+	if m.configures() && !m.mounted(file) {
+		m.mount(e, file)
 	}
-	return m.mount(e, file)
 }
 
 // short are the timings of short leases for the manager, and timings those that it lacks where it gets them.
@@ -101,10 +100,10 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 }
 
 func (m *migration) enableEdit(e *yamledit.Edit) error {
-	if m.isExternal() {
-		return nil
+	if !m.isExternal() {
+		m.join(e)
 	}
-	return m.join(e)
+	return nil
 }
 
 // showsMigration reports whether the documents have what only leader migration leaves.

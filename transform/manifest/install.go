@@ -43,10 +43,10 @@ func (m *migration) preparation() transform.Preparation {
 }
 
 func (m *migration) installEdit(e *yamledit.Edit) error {
-	if m.target.NoLeaderMigration || m.finished() && !m.on(leaderFlag) {
-		return nil
+	if !m.target.NoLeaderMigration && (!m.finished() || m.on(leaderFlag)) {
+		m.join(e)
 	}
-	return m.join(e)
+	return nil
 }
 
 // rbacFile is the Role and RoleBinding in a plan folder.

@@ -4,6 +4,8 @@
 package manifest
 
 import (
+	"cmp"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
@@ -41,20 +43,10 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Manifest, error) {
 	}
 	m := &Manifest{Doc: doc, Root: doc.Root(), Kind: kindOf(doc)}
 	m.setName()
-	if err := m.checkName(); err != nil {
+	if err := cmp.Or(m.checkName(), k8s.CheckNames(m.Root.Get("metadata")), m.readComponent(), m.checkTypes()); err != nil {
 		return nil, err
 	}
-	if err := k8s.CheckNames(m.Root.Get("metadata")); err != nil {
-		return nil, err
-	}
-	read := m.readPod
-	switch {
-	case m.Kind == kindConfiguration:
-		read = m.readConfiguration
-	case registers(m.Kind):
-		read = m.readRegistration
-	}
-	if err := read(); err != nil {
+	if err := m.readArguments(); err != nil {
 		return nil, err
 	}
 	return m, m.setVersion(assumeVersion)
@@ -87,8 +79,16 @@ func (m *Manifest) checkName() error {
 	return nil
 }
 
-// readPod finds the manager and its arguments in an object with pods.
-func (m *Manifest) readPod() error {
+// readComponent finds what the document is for: a manager in its pods, or what kubeadm configures.
+func (m *Manifest) readComponent() error {
+	switch {
+	case m.Kind == kindConfiguration:
+		m.Component = kubeManager
+		return nil
+	case registers(m.Kind):
+		m.Component = kubelet
+		return nil
+	}
 	m.pod = podOf(m.Root, m.Kind)
 	all := programs(m.pod)
 	m.program = all[0]
@@ -99,11 +99,21 @@ func (m *Manifest) readPod() error {
 	case m.program.shell:
 		return m.program.container.Get("command").Errorf("a shell runs the manager, with its arguments in one string", "write the program and its arguments as items of command, without the shell; the kubelet keeps the output, so remove redirections")
 	}
-	if err := m.checkTypes(); err != nil {
-		return err
+	return nil
+}
+
+// readArguments reads those of the component.
+func (m *Manifest) readArguments() (err error) {
+	switch {
+	case m.Kind == kindConfiguration:
+		if m.arguments, err = args.ReadExtra(m.Root.Get("controllerManager", "extraArgs")); err == nil {
+			m.apiServer, err = args.ReadExtra(m.Root.Get("apiServer", "extraArgs"))
+		}
+	case registers(m.Kind):
+		m.arguments, err = args.ReadExtra(kubeletArgs(m.Root))
+	default:
+		m.arguments, err = args.ReadContainer(m.program.container, m.program.items)
 	}
-	var err error
-	m.arguments, err = args.ReadContainer(m.program.container, m.program.items)
 	return err
 }
 

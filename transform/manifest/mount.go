@@ -64,12 +64,12 @@ func (m *Manifest) mounted(file string) bool { return m.volumeOf(m.mountOf(file)
 
 // mount brings the configuration into the container, read-only: from the host of
 // a static pod, and from a ConfigMap where the pods have no host of their own.
-func (m *Manifest) mount(e *yamledit.Edit, file string) error {
+func (m *Manifest) mount(e *yamledit.Edit, file string) {
 	if v, taken := lists.Find(m.volumes(), func(v yamledit.Node) bool { return v.StringAt("name") == volumeName }); taken {
-		return v.Errorf("another volume has the name "+volumeName, "rename it")
+		e.Fail(v.Errorf("another volume has the name "+volumeName, "rename it"))
 	}
 	if at := m.mountOf(file); at.StringAt("mountPath") == file {
-		return at.Errorf("it mounts a volume that does not exist", "remove the mount, or add its volume")
+		e.Fail(at.Errorf("it mounts a volume that does not exist", "remove the mount, or add its volume"))
 	}
 	holder, key := m.volumesAt()
 	if m.Kind == kindConfiguration {
@@ -77,7 +77,7 @@ func (m *Manifest) mount(e *yamledit.Edit, file string) error {
 			{Key: "name", Value: volumeName}, {Key: "hostPath", Value: file}, {Key: "mountPath", Value: file},
 			{Key: "readOnly", Value: true}, {Key: "pathType", Value: "File"},
 		})
-		return nil
+		return
 	}
 	mount := yamledit.Map{{Key: "mountPath", Value: file}, {Key: "name", Value: volumeName}, {Key: "readOnly", Value: true}}
 	volume := yamledit.Map{{Key: "hostPath", Value: yamledit.Map{{Key: "path", Value: file}, {Key: "type", Value: "File"}}}, {Key: "name", Value: volumeName}}
@@ -87,7 +87,6 @@ func (m *Manifest) mount(e *yamledit.Edit, file string) error {
 	}
 	add(e, m.program.container, "volumeMounts", mount)
 	add(e, holder, key, volume)
-	return nil
 }
 
 // configMap is the name of the ConfigMap that carries the configuration.

@@ -44,17 +44,6 @@ func namesProvider(root yamledit.Node) bool {
 	})
 }
 
-// readRegistration reads the kubelet's arguments.
-func (m *Manifest) readRegistration() error {
-	m.Component = kubelet
-	if err := m.checkTypes(); err != nil {
-		return err
-	}
-	var err error
-	m.arguments, err = args.ReadExtra(kubeletArgs(m.Root))
-	return err
-}
-
 // registrationStages are those of a document for new nodes: the switch alone
 // changes it.
 func (m *migration) registrationStages() []transform.Stage {
@@ -78,24 +67,24 @@ func (m *migration) registrationSwitch() transform.Stage {
 	}, name == inTree)
 }
 
-// moveKubelets queues another provider, where the one that is expected is there.
-func (m *migration) moveKubelets(e *yamledit.Edit, from, to string) error {
-	if name, _ := m.provider(); name == from {
-		m.arguments.Apply(e, args.Update{Set: []args.Arg{args.With(providerFlag, to)}})
+// moveProvider changes the provider among arguments, where it is the one that is expected.
+func moveProvider(e *yamledit.Edit, in arguments, from, to string) {
+	if args.Value(in.List(), providerFlag) == from {
+		in.Apply(e, args.Update{Set: []args.Arg{args.With(providerFlag, to)}})
 	}
-	return nil
 }
 
 func (m *migration) registrationEdit(e *yamledit.Edit) error {
-	return m.moveKubelets(e, inTree, external)
+	moveProvider(e, m.arguments, inTree, external)
+	return nil
 }
 
 func (m *migration) registrationUndo(e *transform.Reverse) error {
-	name, at := m.provider()
-	if name == external && k8s.From(m.move().Reached(), k8s.FirstWithout) {
-		return k8s.CheckRollback(m.move().Reached(), at)
+	if name, at := m.provider(); name == external {
+		e.Fail(k8s.CheckRollback(m.move().Reached(), at))
 	}
-	return m.moveKubelets(e.Edit, external, inTree)
+	moveProvider(e.Edit, m.arguments, external, inTree)
+	return nil
 }
 
 func (m *migration) checkRegistration(after *migration) error {

@@ -88,15 +88,15 @@ func (m *migration) ipamWhy() string {
 }
 
 func (m *migration) switchEdit(e *yamledit.Edit) error {
+	if move := m.move(); move.Planned() {
+		m.moveTo(e, move.To)
+	}
 	u := args.Update{Set: []args.Arg{args.With(providerFlag, external)}}
 	if value, changes := m.withoutIPAM(); changes {
 		u.Set = append(u.Set, args.With(leadermigration.ControllersFlag, value))
 	}
 	m.leave(e, u)
-	m.moveServer(e, inTree, external)
-	if move := m.move(); move.Planned() {
-		return m.moveTo(e, move, move.To)
-	}
+	moveProvider(e, m.apiServer, inTree, external) // kubeadm would write it again as it was
 	return nil
 }
 
@@ -148,22 +148,18 @@ func (m *migration) move() k8s.Upgrade {
 
 // moveTo writes a release where the manifest states its own: into the tag of the
 // image, whose registry stays, or as the version of a ClusterConfiguration.
-func (m *migration) moveTo(e *yamledit.Edit, move k8s.Upgrade, tag string) error {
+func (m *migration) moveTo(e *yamledit.Edit, tag string) {
 	at, stated := m.versionAt()
-	if tag == stated {
-		return nil
+	move, image := m.move(), k8s.ParseImage(at.StringAt())
+	move.To, move.At, move.Holder = tag, at, m.Root
+	switch {
+	case tag == stated:
+	case m.Kind == kindConfiguration:
+		e.Fail(move.Queue(e))
+	case image.Digest != "" || releaseOf(stated) != stated:
+		e.Fail(at.Errorf("the image has a digest, or a tag with more than the release, so the release cannot be changed", "remove --target-version, and change the image manually"))
+	default:
+		e.Fail(move.Check(at))
+		e.Set(at, image.Name+":"+tag)
 	}
-	if m.Kind == kindConfiguration {
-		move.At, move.Holder = at, m.Root
-		return move.Queue(e)
-	}
-	i := k8s.ParseImage(at.StringAt())
-	if i.Digest != "" || releaseOf(stated) != stated {
-		return at.Errorf("the image has a digest, or a tag with more than the release, so the release cannot be changed", "remove --target-version, and change the image manually")
-	}
-	if err := move.Check(at); err != nil {
-		return err
-	}
-	e.Set(at, i.Name+":"+tag)
-	return nil
 }

@@ -85,20 +85,19 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 		return &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to roll back to", "keep the external provider")}
 	}
 	back, err := *m, error(nil)
-	if back.target, err = m.stages().Undone(e, at); err != nil {
-		return err
-	}
+	back.target, err = m.stages().Undone(e, at)
+	e.Fail(err)
 	if m.move().To == m.Version {
 		e.Usual(at, "the release before the switch was this one or an older one")
 	}
 	u := args.Update{Set: []args.Arg{args.With(providerFlag, inTree)}}
 	m.withIPAM(e, &u)
 	m.arguments.Apply(e.Edit, u)
-	m.moveServer(e.Edit, external, inTree)
-	if m.target.NoLeaderMigration {
-		return nil
+	moveProvider(e.Edit, m.apiServer, external, inTree)
+	if !m.target.NoLeaderMigration {
+		back.join(e.Edit)
 	}
-	return back.join(e.Edit)
+	return nil
 }
 
 // withIPAM lets kube-controller-manager run nodeipam again.
@@ -123,7 +122,6 @@ func (m *migration) withIPAM(e *transform.Reverse, u *args.Update) {
 func (m *migration) disableUndo(e *transform.Reverse) error {
 	if m.on(leaderFlag) && m.target.KeepLeaderMigration {
 		m.imageBack(e)
-		return nil
 	}
 	if !m.finished() || m.on(leaderFlag) {
 		return nil
@@ -131,7 +129,8 @@ func (m *migration) disableUndo(e *transform.Reverse) error {
 	at := m.Root.Get("metadata", "annotations", markKey)
 	e.Usual(at, "the flag was at an unknown place among the arguments, and the image may have been a different one")
 	drop(e.Edit, at)
-	return m.join(e.Edit)
+	m.join(e.Edit)
+	return nil
 }
 
 // imageBack makes the choice for an image that the last stage may have moved: the one before
