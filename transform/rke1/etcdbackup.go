@@ -38,10 +38,6 @@ func backup(raw []byte, id, uid, name string) ([]byte, error) {
 	if json.Unmarshal(raw, &o) != nil {
 		return nil, errors.New("the cluster's object has fields of unexpected types; check it with kubectl")
 	}
-	whole, err := compressed(raw)
-	if err != nil {
-		return nil, err
-	}
 	return json.Marshal(map[string]any{
 		"apiVersion": "management.cattle.io/v3", "kind": "EtcdBackup",
 		"metadata": map[string]any{
@@ -49,21 +45,17 @@ func backup(raw []byte, id, uid, name string) ([]byte, error) {
 			"ownerReferences": []any{map[string]any{"apiVersion": "management.cattle.io/v3", "kind": "Cluster", "name": id, "uid": uid, "controller": true}},
 		},
 		"spec":   map[string]any{"clusterId": id, "manual": true, "backupConfig": o.Spec.Engine.Services.Etcd.Backup},
-		"status": map[string]any{"conditions": nil, "kubernetesVersion": o.Spec.Engine.Version, "clusterObject": whole},
+		"status": map[string]any{"conditions": nil, "kubernetesVersion": o.Spec.Engine.Version, "clusterObject": compressed(raw)},
 	})
 }
 
 // compressed is JSON as an EtcdBackup keeps it: gzip in base64.
-func compressed(raw []byte) (string, error) {
+func compressed(raw []byte) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(raw); err != nil {
-		return "", err
-	}
-	if err := z.Close(); err != nil {
-		return "", err
-	}
-	return base64.StdEncoding.EncodeToString(b.Bytes()), nil
+	z.Write(raw) // into memory, which does not fail
+	z.Close()
+	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
 // The conditions of an EtcdBackup: it is queued, and it is made.

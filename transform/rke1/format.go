@@ -4,6 +4,8 @@
 package rke1
 
 import (
+	"cmp"
+
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -68,10 +70,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkProvider(); err != nil {
-		return nil, err
-	}
-	if err := c.setVersion(target.AssumeVersion); err != nil {
+	if err := cmp.Or(c.checkProvider(), c.setVersion(target.AssumeVersion)); err != nil {
 		return nil, err
 	}
 	if err := c.checkMinor(); err != nil {
@@ -86,10 +85,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	}
 	m := &migration{Cluster: c, file: file, target: target}
 	m.target = target.In(m.situation())
-	if err := m.checkOneManager(); err != nil {
-		return nil, err
-	}
-	if err := m.checkOwnValues(); err != nil {
+	if err := cmp.Or(m.checkOneManager(), m.checkOwnValues()); err != nil {
 		return nil, err
 	}
 	m.electors = m.managing()

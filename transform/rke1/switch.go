@@ -82,9 +82,7 @@ func (m *migration) metadataWhy() string {
 }
 
 func (m *migration) switchEdit(e *yamledit.Edit) error {
-	if err := m.checkImageOfItsOwn(); err != nil {
-		return err
-	}
+	e.Fail(m.upgradeEdit(e))
 	m.switchProvider(e)
 	for _, service := range components {
 		for _, at := range m.places(service) {
@@ -94,7 +92,7 @@ func (m *migration) switchEdit(e *yamledit.Edit) error {
 		}
 	}
 	m.removeFlags(e, m.leaving())
-	return m.move().Queue(e)
+	return nil
 }
 
 // switchProvider edits cloud_provider: the name, where the names of nodes come

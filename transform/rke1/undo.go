@@ -17,14 +17,11 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 		return nil
 	}
 	name, back, err := m.get(providerKey, nameKey), *m, error(nil)
-	if back.target, err = m.stages().Undone(e, name); err != nil {
-		return err
-	}
-	if err := m.checkRollback(e); err != nil {
-		return err
-	}
+	back.target, err = m.stages().Undone(e, name)
+	e.Fail(err)
+	m.checkRollback(e)
 	if text, _ := name.String(); text != externalName {
-		return transform.Lost(m.Config, "the provider is external only in the arguments of components, so it was changed in another way")
+		e.Fail(transform.Lost(m.Config, "the provider is external only in the arguments of components, so it was changed in another way"))
 	}
 	e.Set(name, inTree)
 	m.metadataBack(e)
@@ -37,20 +34,17 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 
 // checkRollback refuses where there is none, or where the document does not hold
 // what is needed for it.
-func (m *migration) checkRollback(e *transform.Reverse) error {
-	if err := k8s.CheckRollback(m.Version, m.get(versionKey)); err != nil {
-		return err
-	}
+func (m *migration) checkRollback(e *transform.Reverse) {
+	e.Fail(k8s.CheckRollback(m.Version, m.get(versionKey)))
 	if m.target.Version == m.Version {
 		e.Usual(m.get(versionKey), "the release before the switch was this one or an older one")
 	}
 	if own := m.get(providerKey, customKey); own.Exists() {
 		e.Usual(own, "this text existed before or came from a block "+awsKey)
 	}
-	if m.target.NoLeaderMigration {
-		return nil
+	if !m.target.NoLeaderMigration {
+		e.Fail(m.bundle().CheckGranted())
 	}
-	return m.bundle().CheckGranted()
 }
 
 // metadataBack takes away what the switch writes of the names of nodes. Without a

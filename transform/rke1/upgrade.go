@@ -60,19 +60,12 @@ func (m *migration) upgradeKubernetes() transform.Stage {
 	})
 }
 
+// upgradeEdit refuses a file whose own image of Kubernetes counts before the version.
 func (m *migration) upgradeEdit(e *yamledit.Edit) error {
-	if err := m.checkImageOfItsOwn(); err != nil {
-		return err
-	}
-	return m.move().Queue(e)
-}
-
-// checkImageOfItsOwn refuses a file whose own image of Kubernetes counts before the version.
-func (m *migration) checkImageOfItsOwn() error {
 	if m.move().Planned() && m.imageTag() != "" {
 		return m.get(imagesKey, kubernetesKey).Errorf("a custom image keeps its release, regardless of "+m.spelling.of(versionKey), "remove it, or remove --target-version")
 	}
-	return nil
+	return m.move().Queue(e)
 }
 
 // checkUpgrade requires that the release changes, and nothing else.
