@@ -66,10 +66,7 @@ func (s Served) Arguments(name string) (applied check.Given, open []check.Given,
 }
 
 func servedPart(from string, config map[string]any) (check.Given, error) {
-	text, err := json.Marshal(map[string]any{wrappers[1]: config})
-	if err != nil {
-		return check.Given{}, err
-	}
+	text, _ := json.Marshal(map[string]any{wrappers[1]: config}) // it was decoded from JSON
 	doc, err := yamledit.ParseString(from, string(text))
 	if err != nil {
 		return check.Given{}, err

@@ -19,23 +19,13 @@ func deliver(doc *yamledit.Document, _ string) transform.Delivery {
 		return transform.Delivery{How: "the release of Helm, as in the\nnext step."}
 	}
 	if _, _, wrapped := configOf(doc.Root()); wrapped {
-		return transform.Delivery{
-			How:      "Rancher as\nusual: with the tool that manages the cluster, or with Edit as YAML of the cluster.",
-			Rancher:  true,
-			Resource: resource(doc),
+		d := transform.Delivery{How: "Rancher as\nusual: with the tool that manages the cluster, or with Edit as YAML of the cluster.", Rancher: true}
+		if r := transform.ResourceOf(doc); r == "clusters.management.cattle.io" {
+			d.Resource = r // other files hold the configuration as well, and no API server has those
 		}
+		return d
 	}
 	return transform.Delivery{How: "the cluster, as in the\nnext step, with its .rkestate file next to it."}
-}
-
-// resource is what kubectl calls the kind of Rancher's own object; other files hold
-// the configuration as well, and no API server has those.
-func resource(doc *yamledit.Document) string {
-	r := transform.ResourceOf(doc)
-	if r != "clusters.management.cattle.io" {
-		return ""
-	}
-	return r
 }
 
 // fileOf is the file of a cluster; a stream has none, and gets RKE's usual

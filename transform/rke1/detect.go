@@ -58,9 +58,7 @@ func IsCluster(doc *yamledit.Document) bool {
 
 // hasRole reports whether a node is a control plane as RKE writes it.
 func hasRole(n yamledit.Node) bool {
-	node, _ := n.Value().(map[string]any)
-	roles, _ := node["role"].([]any)
-	return slices.Contains(roles, any(controlPlaneRole))
+	return slices.ContainsFunc(n.Get("role").Items(), func(role yamledit.Node) bool { return role.StringAt() == controlPlaneRole })
 }
 
 // engineKey holds RKE's configuration in an object of Rancher's API.

@@ -56,10 +56,7 @@ func decode(v any, s spelling) (c config, err error) {
 // dash, flags have strings for values (as RKE's own reader takes true and 200,
 // and the rule extra-args-type checks), and what RKE reads apart is left out.
 func normal(v any, s spelling) any {
-	root, isMap := v.(map[string]any)
-	if !isMap {
-		return v
-	}
+	root, _ := v.(map[string]any) // a configuration is a mapping
 	if provider, isMap := root[providerKey].(map[string]any); isMap && s == snake {
 		root = withKey(root, providerKey, normalProvider(provider))
 	}

@@ -46,14 +46,8 @@ func (m *migration) metadataUnset(found *transform.Findings) {
 
 // node returns a part of a node, or the node where it lacks it.
 func (m *migration) node(i int, key string) yamledit.Node {
-	items := m.get(nodesKey).Items()
-	if i >= len(items) {
-		return m.get(nodesKey)
-	}
-	if n := m.spelling.get(items[i], key); n.Exists() {
-		return n
-	}
-	return items[i]
+	item := m.get(nodesKey).Items()[i]
+	return yamledit.First(m.spelling.get(item, key), item)
 }
 
 // nodeAddressMissing depends on how RKE finds a node under external-aws (rancher/rke

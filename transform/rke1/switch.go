@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -84,11 +85,9 @@ func (m *migration) metadataWhy() string {
 func (m *migration) switchEdit(e *yamledit.Edit) error {
 	e.Fail(m.upgradeEdit(e))
 	m.switchProvider(e)
-	for _, service := range components {
-		for _, at := range m.places(service) {
-			if args.Value(args.OfMap(at), componentFlag) == inTree {
-				args.Update{Set: []args.Arg{args.With(componentFlag, external)}}.ApplyMap(e, at)
-			}
+	for _, at := range lists.Flat(components, m.places) {
+		if args.Value(args.OfMap(at), componentFlag) == inTree {
+			args.Update{Set: []args.Arg{args.With(componentFlag, external)}}.ApplyMap(e, at)
 		}
 	}
 	m.removeFlags(e, m.leaving())

@@ -7,6 +7,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // switchUndo makes the provider in-tree again and gives the manager its flag in
@@ -58,12 +59,10 @@ func (m *migration) metadataBack(e *transform.Reverse) {
 
 // componentsBack makes those in-tree again that name the provider themselves.
 func (m *migration) componentsBack(e *transform.Reverse) {
-	for _, service := range components {
-		for _, at := range m.places(service) {
-			if a, set := args.Last(args.OfMap(at), componentFlag); set && a.Value == external {
-				args.Update{Set: []args.Arg{args.With(componentFlag, inTree)}}.ApplyMap(e.Edit, at)
-				e.Usual(a.Node, "it was aws or already external before")
-			}
+	for _, at := range lists.Flat(components, m.places) {
+		if a, _ := args.Last(args.OfMap(at), componentFlag); a.Value == external {
+			args.Update{Set: []args.Arg{args.With(componentFlag, inTree)}}.ApplyMap(e.Edit, at)
+			e.Usual(a.Node, "it was aws or already external before")
 		}
 	}
 }
