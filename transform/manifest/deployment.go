@@ -82,10 +82,7 @@ func Deployment(doc *yamledit.Document, s Scaling) (string, error) {
 	if m, err = m.onOtherPort(); err != nil {
 		return "", err
 	}
-	pod, at, what := k8s.Decode[corev1.Pod](m.Root)
-	if what != "" {
-		return "", at.Errorf(what, "correct it")
-	}
+	pod, _, _ := k8s.Decode[corev1.Pod](m.Root) // as Open did
 	const ofPod = "a Pod of v1"
 	_, has := k8s.DecodeStrict[corev1.Pod](m.Root, ofPod)
 	if err := k8s.NewStrictness(ofPod, nil, nil).Allows(has); err != nil { // no field that is unknown

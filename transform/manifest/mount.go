@@ -129,17 +129,9 @@ func (m *Manifest) unmount(e *yamledit.Edit, file string) {
 
 // uses counts the mounts of a volume in all containers of the pod.
 func (m *Manifest) uses(volume string) int {
-	n := 0
-	for _, key := range []string{"containers", "initContainers"} {
-		for _, c := range m.pod.Get(key).Items() {
-			for _, mount := range c.Get("volumeMounts").Items() {
-				if mount.StringAt("name") == volume {
-					n++
-				}
-			}
-		}
-	}
-	return n
+	containers := slices.Concat(m.pod.Get("containers").Items(), m.pod.Get("initContainers").Items())
+	mounts := lists.Flat(containers, func(c yamledit.Node) []yamledit.Node { return c.Get("volumeMounts").Items() })
+	return len(lists.Where(mounts, func(n yamledit.Node) bool { return n.StringAt("name") == volume }))
 }
 
 // drop removes an item, and its list with the last one. A list with comments is

@@ -65,8 +65,7 @@ func InTreeClasses(docs []*yamledit.Document, at yamledit.Node, found *transform
 	}
 	for _, d := range docs {
 		root := d.Root()
-		kind, _ := root.Get("kind").String()
-		if by, _ := root.Get("provisioner").String(); kind == "StorageClass" && by == aws.InTreeVolumes {
+		if by := root.StringAt("provisioner"); root.StringAt("kind") == "StorageClass" && by == aws.InTreeVolumes {
 			found.At(at, "StorageClass "+root.StringAt("metadata", "name")+" has the in-tree provisioner "+by+", and after the switch only the EBS CSI driver creates and attaches its volumes",
 				"install the EBS CSI driver on every node before the switch; see the guide on volumes")
 		}
