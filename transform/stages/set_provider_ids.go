@@ -19,13 +19,9 @@ var identifyNodes = Stage{
 	Leader: atTheEnd,
 
 	late: true, conditional: true,
-	past: func(s Observed) bool { return s.Identified },
-	undo: func(Observed) bool { return false },
-	after: func(t transform.Target) Check {
-		c := verification.after(t)
-		c.Stage = SetProviderIDs
-		return c
-	},
+	past:  func(s Observed) bool { return s.Identified },
+	undo:  func(Observed) bool { return false },
+	after: func(transform.Target) Check { return verified(SetProviderIDs) },
 }
 
 func setProviderIDs() transform.Stage {

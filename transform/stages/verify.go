@@ -22,6 +22,13 @@ var verification = Stage{
 	},
 }
 
+// verified is what has to hold after a stage of a cluster that is external already: what holds in the end.
+func verified(stage string) Check {
+	c := verification.after(transform.Target{})
+	c.Stage = stage
+	return c
+}
+
 func (c Cluster) verify() transform.Stage {
 	after := []action.Action{action.ProviderIDs()}
 	if by := After(VerifyProviderIDs, c.Target).Lease; c.Target.Situation.HasInTreeProvider() {
