@@ -46,10 +46,7 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Manifest, error) {
 	if err := cmp.Or(m.checkName(), k8s.CheckNames(m.Root.Get("metadata")), m.readComponent(), m.checkTypes()); err != nil {
 		return nil, err
 	}
-	if err := m.readArguments(); err != nil {
-		return nil, err
-	}
-	return m, m.setVersion(assumeVersion)
+	return m, cmp.Or(m.readArguments(), m.setVersion(assumeVersion))
 }
 
 // setName reads the object's name; a ClusterConfiguration has that of its cluster,

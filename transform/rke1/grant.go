@@ -4,6 +4,8 @@
 package rke1
 
 import (
+	"cmp"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -46,8 +48,5 @@ func (m *migration) grantEdit(e *yamledit.Edit) error {
 
 // checkGrant requires that only addons changed, and that the lease can be locked.
 func (m *migration) checkGrant(after *migration) error {
-	if err := m.check(after, func(path string, _, _ any) bool { return path == "addons" }); err != nil {
-		return err
-	}
-	return after.bundle().CheckGrant()
+	return cmp.Or(m.check(after, func(path string, _, _ any) bool { return path == "addons" }), after.bundle().CheckGrant())
 }

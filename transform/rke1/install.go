@@ -67,11 +67,8 @@ func (m *migration) lacksManager() bool {
 // read.
 func (m *migration) runsManager() bool {
 	docs, err := m.bundle().Documents()
-	if err != nil {
-		return true
-	}
 	_, found := ccm.FindWorkload(docs)
-	return found
+	return found || err != nil
 }
 
 // helmOver installs or upgrades the release with values that the plan has made. Without a values file

@@ -4,6 +4,7 @@
 package rke1
 
 import (
+	"cmp"
 	"fmt"
 
 	"golang.org/x/mod/semver"
@@ -54,10 +55,7 @@ func (m *migration) completeValues(e *yamledit.Edit) error {
 // checkCompleted requires that RKE reads the same, and that the chart takes part in the migration
 // and has a pod on every control plane.
 func (m *migration) checkCompleted(after *migration) error {
-	if err := m.check(after, nothing); err != nil {
-		return err
-	}
-	return after.file.chart.CheckJoined(m.chartOptions(m.Version), after.chartNodes())
+	return cmp.Or(m.check(after, nothing), after.file.chart.CheckJoined(m.chartOptions(m.Version), after.chartNodes()))
 }
 
 // nothing is the promise of a stage that changes nothing that RKE reads.
