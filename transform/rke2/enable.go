@@ -46,13 +46,10 @@ func (m *migration) configWhy() string {
 // restarts names the pure etcd classes that get the argument too: those for which an edited
 // location wins.
 func (m *migration) restarts() string {
-	var names []string
 	edited := slices.DeleteFunc(m.managerLocations(), func(l effective.Layer) bool { return len(m.missingArgs(args.Of(l.Get(managerArgs).Value()))) == 0 })
-	for _, class := range m.Classes {
-		if class.Server() && !class.ControlPlane() && slices.ContainsFunc(edited, func(l effective.Layer) bool { return l.Get(managerArgs).Same(m.Winner(class, managerArgs)) }) {
-			names = append(names, class.Name)
-		}
-	}
+	names := m.namesOf(func(c effective.Class) bool {
+		return c.Server() && !c.ControlPlane() && slices.ContainsFunc(edited, func(l effective.Layer) bool { return l.Get(managerArgs).Same(m.Winner(c, managerArgs)) })
+	})
 	if len(names) == 0 {
 		return ""
 	}

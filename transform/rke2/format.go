@@ -79,11 +79,10 @@ type migration struct {
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := openFor(docs[0], target)
+	m, err := migrationOf(docs, target)
 	if err != nil {
 		return nil, err
 	}
-	m := migrationOf(c, docs, target)
 	if err := cmp.Or(m.checkProvider(), m.checkCloud()); err != nil {
 		return nil, err
 	}
@@ -98,23 +97,26 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 // lint opens a cluster for its findings, whatever its provider. A manifest that
 // cannot be read leaves what the rest of the file shows.
 func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := openFor(docs[0], target)
+	m, err := migrationOf(docs, target)
 	if err != nil {
 		return nil, err
 	}
-	m := migrationOf(c, docs, target)
 	_, _, err = m.chart()
 	return m, err
 }
 
-func migrationOf(c *Cluster, docs []*yamledit.Document, target transform.Target) *migration {
+func migrationOf(docs []*yamledit.Document, target transform.Target) (*migration, error) {
+	c, err := openFor(docs[0], target)
+	if err != nil {
+		return nil, err
+	}
 	m := &migration{Cluster: c, target: target, objects: objects(c.Doc, docs[1:])}
 	m.target = target.In(m.situation())
 	if target.Situation == "" {
 		m.target.Named, m.target.Taken = m.named(), m.endState()
 		m.target.TakenWhy = m.takenWhy()
 	}
-	return m
+	return m, nil
 }
 
 // otherExternal are the providers of RKE2 that make components external and install the manager

@@ -14,11 +14,7 @@ import (
 
 // Restarts compares what machines get. A change of additionalManifest restarts nothing.
 func (m *migration) Restarts(after transform.Cluster) []transform.Restart {
-	a, is := after.(*migration)
-	if !is {
-		return nil
-	}
-	return m.Machines.Restarts(&a.Machines, m.atOnce("controlPlaneConcurrency"), m.atOnce("workerConcurrency"))
+	return m.Machines.Restarts(&after.(*migration).Machines, m.atOnce("controlPlaneConcurrency"), m.atOnce("workerConcurrency"))
 }
 
 // atOnce reads how many machines of a tier Rancher takes at a time.

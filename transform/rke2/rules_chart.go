@@ -146,13 +146,11 @@ func (m *migration) serviceOverrideNames(found *transform.Findings) {
 	}
 	docs, _ := m.manifests()
 	for i, d := range docs {
-		if name, _ := d.Root().Get("metadata", "name").String(); name != ccm.CloudConfigSecret {
-			continue
+		if d.Root().StringAt("metadata", "name") == ccm.CloudConfigSecret {
+			rules.OverrideNames(d.Root().Get("stringData", ccm.CloudConfigKey), version, func(n yamledit.Node, message, fix string) *transform.Finding {
+				return found.Add(m.bundle().Finding(i, n, message, fix))
+			})
 		}
-		at := d.Root().Get("stringData", ccm.CloudConfigKey)
-		rules.OverrideNames(at, version, func(n yamledit.Node, message, fix string) *transform.Finding {
-			return found.Add(m.bundle().Finding(i, n, message, fix))
-		})
 	}
 }
 

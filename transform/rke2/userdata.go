@@ -25,11 +25,8 @@ func machineConfigOf(pool yamledit.Node) string {
 func (m *migration) userData(c effective.Class) yamledit.Node {
 	o := effective.Object{Kind: aws.MachineConfigKind, Name: machineConfigOf(c.Pool)}
 	for _, doc := range m.target.Related {
-		if !isObject(doc, o, m.Doc) {
-			continue
-		}
 		for _, e := range doc.Root().Entries() {
-			if strings.EqualFold(e.Key, "userData") {
+			if isObject(doc, o, m.Doc) && strings.EqualFold(e.Key, "userData") {
 				return e.Value
 			}
 		}
