@@ -85,7 +85,7 @@ func (e *Edit) Empty() bool {
 
 // Set gives an existing node a new value. A scalar keeps its quotes.
 func (e *Edit) Set(n Node, v any) {
-	if v, ok := e.value(n, v); ok && e.writable(n, false) {
+	if v = e.normal(v); e.writable(n, false) {
 		e.change(n).set = &promise{v}
 	}
 }
@@ -190,8 +190,7 @@ func (e *Edit) Adopt(n Node, entries []Node) {
 }
 
 func (e *Edit) insert(c Node, i int, key string, v any) {
-	v, ok := e.value(c, v)
-	if !ok || !e.writable(c, true) {
+	if v = e.normal(v); !e.writable(c, true) {
 		return
 	}
 	if !c.IsMap() && !c.IsList() {
@@ -202,18 +201,8 @@ func (e *Edit) insert(c Node, i int, key string, v any) {
 	ch.insert[i] = append(ch.insert[i], insert{key, v})
 }
 
-// value brings v to known types, and remembers the error if it has none.
-func (e *Edit) value(n Node, v any) (any, bool) {
-	nv, err := normal(v)
-	if err != nil {
-		e.Fail(err)
-		return nil, false
-	}
-	return nv, n.doc == e.doc || e.writable(n, true)
-}
-
 // writable refuses nodes that are not there, belong elsewhere, or share their value
-// with others. With inside the node's own members change.
+// with others, and any node after an error. With inside the node's own members change.
 func (e *Edit) writable(n Node, inside bool) bool {
 	switch {
 	case e.err != nil:

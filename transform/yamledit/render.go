@@ -25,37 +25,22 @@ type Pair struct {
 	Value any
 }
 
-// normal brings a value to the types that the rest of the package knows.
-func normal(v any) (any, error) {
+// normal brings a value to the types that the rest of the package knows. The edit fails if it has none.
+func (e *Edit) normal(v any) any {
 	switch v := v.(type) {
 	case nil, bool, float64, string:
-		return v, nil
+		return v
 	case int:
-		return float64(v), nil
+		return float64(v)
 	case []string:
-		return lists.Map(v, func(s string) any { return s }), nil
+		return lists.Map(v, func(s string) any { return s })
 	case []any:
-		list := make([]any, len(v))
-		for i, c := range v {
-			n, err := normal(c)
-			if err != nil {
-				return nil, err
-			}
-			list[i] = n
-		}
-		return list, nil
+		return lists.Map(v, e.normal)
 	case Map:
-		m := make(Map, len(v))
-		for i, p := range v {
-			n, err := normal(p.Value)
-			if err != nil {
-				return nil, err
-			}
-			m[i] = Pair{p.Key, n}
-		}
-		return m, nil
+		return Map(lists.Map(v, func(p Pair) Pair { return Pair{p.Key, e.normal(p.Value)} }))
 	}
-	return nil, fmt.Errorf("a value of type %T cannot be written as YAML", v)
+	e.Fail(fmt.Errorf("a value of type %T cannot be written as YAML", v))
+	return nil
 }
 
 // blockWriter renders values in block style. Lines are joined by "\n"; the
