@@ -4,6 +4,7 @@
 package yamledit
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 	"slices"
@@ -90,6 +91,9 @@ func sources(v *yaml.Node) []*yaml.Node {
 // checkMerges refuses merge keys that name no mapping, as readers do, and keys in
 // front of a merge key that brings in the same: there readers disagree.
 func (d *Document) checkMerges() error {
+	if !bytes.Contains(d.Bytes(), []byte(mergeText)) {
+		return nil
+	}
 	for n := range tree(d.root) {
 		if k := mergeKey(n); k != nil {
 			if err := d.checkMerge(n, k); err != nil {

@@ -150,12 +150,8 @@ func (n Node) Comments() []int {
 
 // Comment returns the comment on a line of the file, from its #; "" where there is none.
 func (d *Document) Comment(line int) string {
-	for _, c := range d.comments() {
-		if d.commentLine(c) == line {
-			return c.text
-		}
-	}
-	return ""
+	found, _ := lists.Find(d.comments(), func(c comment) bool { return d.commentLine(c) == line })
+	return found.text
 }
 
 // extent returns the bytes of an entry with its key, or of an item with its dash.

@@ -53,17 +53,8 @@ func Parse(c Chunk) (*Document, error) {
 	d.comments = sync.OnceValue(func() []comment { return findComments(d) })
 	d.aliases = sync.OnceValue(func() map[*yaml.Node][]*yaml.Node { return findAliases(root) })
 	d.json = root != nil && isJSON(c.Bytes)
-	if err := d.checkNesting(); err != nil {
-		return nil, err
-	}
-	if err := d.checkKeys(); err != nil {
-		return nil, err
-	}
-	if err := d.checkAliases(); err != nil {
-		return nil, err
-	}
-	if root != nil && bytes.Contains(c.Bytes, []byte(mergeText)) {
-		if err := d.checkMerges(); err != nil {
+	for _, check := range []func() error{d.checkNesting, d.checkKeys, d.checkAliases, d.checkMerges} { // the first one bounds the others
+		if err := check(); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@
 package yamledit
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -21,7 +22,7 @@ func (c comparison) same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && c.sameMap(a, b)
+		return ok && maps.EqualFunc(a, b, c.same)
 	case []any:
 		b, ok := b.([]any)
 		return ok && slices.EqualFunc(a, b, c.same)
@@ -34,18 +35,6 @@ func (c comparison) same(a, b any) bool {
 		return false
 	}
 	return a == b
-}
-
-func (c comparison) sameMap(a, b map[string]any) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for key, v := range a {
-		if other, found := b[key]; !found || !c.same(v, other) {
-			return false
-		}
-	}
-	return true
 }
 
 func (c comparison) sameStream(a, b string) bool {

@@ -66,15 +66,16 @@ func (s *splicer) block(c *change) error {
 	}
 	if len(c.remove) == len(b.starts) {
 		if len(c.insert) == 0 {
-			return b.empty()
+			b.empty(c.remove)
+			return nil
 		}
 		if !b.ownLine() {
 			return c.node.Errorf("all members after a dash would be replaced", "change it manually")
 		}
 	}
 	b.removeAll(c.remove)
-	if len(c.insert[len(b.starts)]) > 0 && !c.remove[len(b.starts)-1] {
-		b.stripLastBlock()
+	if len(c.insert[len(b.starts)]) > 0 && !c.remove[len(b.starts)-1] && b.endsText() {
+		b.strip(lastLeaf(b.node.y)) // a block scalar ends without a line break: once text follows, only "|-" still reads it so
 	}
 	kept := b.kept(c.remove)
 	for i := 0; i <= len(b.starts); i++ {
@@ -152,15 +153,6 @@ func endsInBreak(v any) bool {
 	return false
 }
 
-// stripLastBlock keeps the value of a block scalar that ends the file without a
-// line break: once text follows, only "|-" still reads it without one.
-func (b *blockList) stripLastBlock() {
-	if !b.endsText() {
-		return
-	}
-	b.strip(lastLeaf(b.node.y))
-}
-
 func (b *blockList) insertFirst(text, pad string) {
 	ix, first := b.doc.lines(), b.starts[0]
 	if !b.ownLine() {
@@ -181,8 +173,8 @@ func (b *blockList) insertFirst(text, pad string) {
 	b.replace(at, at, pad+text+"\n")
 }
 
-// empty removes the last members: {} or [] takes their place.
-func (b *blockList) empty() error {
+// empty removes all members: {} or [] takes their place.
+func (b *blockList) empty(all map[int]bool) {
 	brackets := "[]"
 	if b.node.IsMap() {
 		brackets = "{}"
@@ -195,19 +187,14 @@ func (b *blockList) empty() error {
 		}
 		cut := b.doc.removed(b.starts[0], end, b.column)
 		b.replace(cut.Start, cut.End, strings.TrimSuffix(brackets+"\n"+cut.New, "\n"))
-		return nil
+		return
 	}
 	at := b.doc.afterColon(b.node.key)
 	if !plainStart(b.node.y) {
 		at = b.doc.propertiesEnd(b.node.y)
 	}
 	b.replace(at, at, " "+brackets)
-	all := map[int]bool{}
-	for i := range b.starts {
-		all[i] = true
-	}
 	b.removeAll(all)
-	return nil
 }
 
 // removeAll takes whole lines, so that comments above and below stay; those on
