@@ -83,9 +83,7 @@ func (e Effect) Same(o Effect) bool {
 // Effects lists what overlays change of a document, in the order in which they are applied.
 func Effects(doc *yamledit.Document, use Use) (all []Effect) {
 	if k := use.PatchOf; k != nil {
-		return lists.Map(changes(doc.Root(), false), func(c change) Effect {
-			return Effect{patch: patch{file: doc.File(), line: c.line, path: c.path, text: c.text}, by: k}
-		})
+		return lists.Map(changes(doc.Root(), false), func(p patch) Effect { return Effect{patch: p, by: k} })
 	}
 	names := object{kind: str(doc.Root(), "kind"), names: []string{str(doc.Root(), "metadata", "name")}, namespaces: []string{cmp.Or(str(doc.Root(), "metadata", "namespace"), "default")}}
 	if len(use.Layers) > 0 && str(doc.Root(), "metadata", "annotations", localConfig) != "" {

@@ -17,35 +17,38 @@ import (
 
 // replacements reads what copies values from one object into others; a file has one, or a list.
 func (k *Kustomization) replacements(load Load) {
-	items := k.root.Get("replacements").Items()
-	if len(items) == 0 {
-		return
-	}
-	for _, item := range items {
+	for _, item := range k.root.Get("replacements").Items() {
 		path := str(item, "path")
 		if path == "" {
-			k.replacement(k.File, item)
+			k.replacement(item)
 			continue
 		}
-		name, text, err := load(path)
-		var doc *yamledit.Document
-		if err == nil {
-			doc, err = yamledit.ParseString(name, string(text))
+		root := k.loaded(item, path, load)
+		if root.IsMap() {
+			k.replacement(root)
 		}
-		switch {
-		case err != nil:
-			k.unread(item, nil, string(text))
-		case doc.Root().IsMap():
-			k.replacement(name, doc.Root())
-		default:
-			for _, item := range doc.Root().Items() {
-				k.replacement(name, item)
-			}
+		for _, item := range root.Items() {
+			k.replacement(item)
 		}
 	}
 }
 
-func (k *Kustomization) replacement(file string, item yamledit.Node) {
+// loaded is the root of a file that an item names. One that cannot be read may change anything.
+func (k *Kustomization) loaded(item yamledit.Node, path string, load Load) yamledit.Node {
+	file, text, err := load(path)
+	var doc *yamledit.Document
+	if err == nil {
+		doc, err = yamledit.ParseString(file, string(text))
+	}
+	if err != nil {
+		k.unread(k.File, item.Line(), nil, string(text))
+		return yamledit.Node{}
+	}
+	return doc.Root()
+}
+
+func (k *Kustomization) replacement(item yamledit.Node) {
+	file := item.Document().File()
 	if folded(item) {
 		k.patches = append(k.patches, patch{file: file, line: item.Line(), text: textOf(item), copies: true})
 	}
@@ -179,7 +182,7 @@ func (k *Kustomization) plugin(item yamledit.Node, load Load) {
 		switch {
 		case err == nil && !doc.Root().Exists():
 		case builtin && slices.Contains(harmless, kind) && !strings.Contains(text, localConfig):
-			k.specs(k.File, doc.Root().Get("fieldSpecs"))
+			k.specs(doc.Root().Get("fieldSpecs"))
 		case builtin && slices.Contains(renaming, kind):
 			k.patches = append(k.patches, patch{file: k.File, line: item.Line(), path: "metadata.name", text: text, apart: true})
 		default:
@@ -192,35 +195,25 @@ func (k *Kustomization) plugin(item yamledit.Node, load Load) {
 // they are changed is in other words.
 func (k *Kustomization) configuration(item yamledit.Node, load Load) {
 	path, _ := item.String()
-	file, text, err := load(path)
-	if err != nil {
-		k.unread(item, nil, "")
-		return
-	}
-	doc, err := yamledit.ParseString(file, string(text))
-	if err != nil {
-		k.unread(item, nil, string(text))
-		return
-	}
-	for _, e := range doc.Root().Entries() {
-		k.specs(file, e.Value)
+	for _, e := range k.loaded(item, path, load).Entries() {
+		k.specs(e.Value)
 	}
 }
 
 // specs are fields outside of the metadata that a configuration or an entry lists.
-func (k *Kustomization) specs(file string, list yamledit.Node) {
+func (k *Kustomization) specs(list yamledit.Node) {
 	for _, spec := range list.Items() {
 		if path, counts := pointed(str(spec, "path")); counts && path != whole {
-			k.patches = append(k.patches, patch{file: file, line: spec.Line(), to: selector{kind: word{text: str(spec, "kind")}}, path: path, text: textOf(spec), apart: ofName(path)})
+			k.patches = append(k.patches, patch{file: spec.Document().File(), line: spec.Line(), to: selector{kind: word{text: str(spec, "kind")}}, path: path, text: textOf(spec), apart: ofName(path)})
 		}
-		k.specs(file, spec.Get("fieldSpecs"))
+		k.specs(spec.Get("fieldSpecs"))
 	}
 }
 
 // fields reads the fields that change one thing each.
 func (k *Kustomization) fields() {
 	for _, item := range k.root.Get("labels").Items() {
-		k.specs(k.File, item.Get("fields"))
+		k.specs(item.Get("fields"))
 	}
 	for _, item := range k.root.Get("replicas").Items() {
 		k.patches = append(k.patches, patch{file: k.File, line: item.Line(), to: selector{kind: word{text: "Deployment"}, name: word{text: str(item, "name")}}, path: "spec.replicas", text: textOf(item)})

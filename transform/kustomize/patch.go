@@ -4,6 +4,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -119,7 +120,7 @@ func folded(n yamledit.Node) bool {
 // unclear counts for every object what has keys in another case, and the annotation that leaves objects out.
 func (k *Kustomization) unclear() {
 	if folded(k.root) || strings.Contains(textOf(k.root.Get("commonAnnotations")), localConfig) {
-		k.unread(k.root, nil, textOf(k.root))
+		k.unread(k.File, k.root.Line(), nil, textOf(k.root))
 	}
 }
 
@@ -131,8 +132,7 @@ func (k *Kustomization) copies() bool {
 func (k *Kustomization) patch(item yamledit.Node, load Load) {
 	var to *selector
 	if n := item.Get("target"); n.IsMap() {
-		of := target(n)
-		to = &of
+		to = new(target(n))
 	}
 	if path := str(item, "path"); path != "" {
 		k.open(item, path, to, load)
@@ -141,7 +141,7 @@ func (k *Kustomization) patch(item yamledit.Node, load Load) {
 	if text, ok := item.Get("patch").String(); ok {
 		k.read(k.File, item.Get("patch").Line(), to, text, item.Get("options").Exists())
 	} else {
-		k.unread(item, to, textOf(item))
+		k.unread(k.File, item.Line(), to, textOf(item))
 	}
 }
 
@@ -149,17 +149,18 @@ func (k *Kustomization) patch(item yamledit.Node, load Load) {
 func (k *Kustomization) open(at yamledit.Node, path string, to *selector, load Load) {
 	file, text, err := load(path)
 	if err != nil {
-		k.unread(at, to, "")
+		k.unread(k.File, at.Line(), to, "")
 		return
 	}
 	k.read(file, 0, to, string(text), at.Get("options").Exists())
 }
 
-func (k *Kustomization) unread(at yamledit.Node, to *selector, text string) {
+// unread is a patch that may change anything in what it is for; without a selector in any object.
+func (k *Kustomization) unread(file string, line int, to *selector, text string) {
 	if to == nil {
 		to = &selector{}
 	}
-	k.patches = append(k.patches, patch{file: k.File, line: at.Line(), to: *to, text: text})
+	k.patches = append(k.patches, patch{file: file, line: line, to: *to, text: text})
 }
 
 // read reads the documents of a patch. line is that of a text inside of the
@@ -168,39 +169,26 @@ func (k *Kustomization) read(file string, line int, to *selector, text string, o
 	for _, chunk := range yamledit.Split(file, []byte(text)) {
 		doc, err := yamledit.Parse(chunk)
 		if err != nil {
-			p := patch{file: file, line: max(line, chunk.Line+1), text: text}
-			if to != nil {
-				p.to = *to
-			}
-			k.patches = append(k.patches, p)
+			k.unread(file, max(line, chunk.Line+1), to, text)
 			continue
 		}
-		root, at := doc.Root(), line
+		root := doc.Root()
 		if !root.Exists() {
 			continue
 		}
 		if root.Get("items").Exists() || strings.Contains(text, localConfig) {
-			k.patches = append(k.patches, patch{file: file, line: max(line, root.Line()), text: text})
+			k.unread(file, max(line, root.Line()), nil, text)
 			continue
 		}
 		of := itself(root)
 		if to != nil {
 			of = *to
 		}
-		for _, c := range changes(root, options) {
-			if line == 0 {
-				at = c.line
-			}
-			k.patches = append(k.patches, patch{file: file, line: at, to: of, path: c.path, text: c.text, apart: ofName(c.path)})
+		for _, p := range changes(root, options) {
+			p.line, p.to, p.apart = cmp.Or(line, p.line), of, ofName(p.path)
+			k.patches = append(k.patches, p)
 		}
 	}
-}
-
-// change is a field that a patch changes.
-type change struct {
-	path string
-	line int
-	text string
 }
 
 // textOf is a value as a text, with the keys of mappings in their order.
@@ -211,15 +199,17 @@ const whole = "the whole object"
 
 // changes returns what a patch changes outside of labels and annotations: of a JSON patch its
 // paths, of a merge patch its fields, and what else its options may let it change.
-func changes(root yamledit.Node, options bool) []change {
-	var list []change
+func changes(root yamledit.Node, options bool) (list []patch) {
+	add := func(path string, at, value yamledit.Node) {
+		list = append(list, patch{file: root.Document().File(), line: at.Line(), path: path, text: textOf(value)})
+	}
 	for _, op := range root.Items() {
 		for _, key := range []string{"path", "from"} {
 			if str(op, "op") == "test" || key == "from" && str(op, "op") != "move" || !op.Get(key).Exists() {
 				continue
 			}
 			if path, counts := pointed(str(op, key)); counts {
-				list = append(list, change{path, op.Line(), textOf(op)})
+				add(path, op, op)
 			}
 		}
 	}
@@ -227,16 +217,15 @@ func changes(root yamledit.Node, options bool) []change {
 		switch e.Key {
 		case "apiVersion", "kind", "metadata":
 			if name := e.Value.Get("name"); options && name.Exists() {
-				list = append(list, change{"metadata.name", name.Line(), textOf(name)})
+				add("metadata.name", name, name)
 			} else if options && e.Key == "kind" {
-				list = append(list, change{"kind", e.Value.Line(), textOf(e.Value)})
+				add("kind", e.Value, e.Value)
 			}
 		case "$patch":
-			list = append(list, change{whole, e.Value.Line(), textOf(e.Value)})
+			add(whole, e.Value, e.Value)
 		default:
-			c := leaf(e.Key, e.Value)
-			c.text = textOf(e.Value)
-			list = append(list, c)
+			path, at := leaf(e.Key, e.Value)
+			add(path, at, e.Value)
 		}
 	}
 	return list
@@ -261,10 +250,10 @@ func ofName(path string) bool { return path == "metadata" || strings.HasPrefix(p
 const localConfig = "config.kubernetes.io/local-config"
 
 // leaf follows the first field of each mapping, as far as one leads to the next.
-func leaf(path string, n yamledit.Node) change {
+func leaf(path string, n yamledit.Node) (string, yamledit.Node) {
 	for n.IsMap() && len(n.Entries()) > 0 {
 		e := n.Entries()[0]
 		path, n = path+"."+e.Key, e.Value
 	}
-	return change{path: path, line: n.Line()}
+	return path, n
 }
