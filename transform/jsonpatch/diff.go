@@ -6,6 +6,7 @@ package jsonpatch
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -61,11 +62,7 @@ func hasNull(v any) bool {
 	case []any:
 		return slices.ContainsFunc(v, func(m any) bool { return m == nil || hasNull(m) })
 	case map[string]any:
-		for _, m := range v {
-			if hasNull(m) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), hasNull)
 	}
 	return false
 }
