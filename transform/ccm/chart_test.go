@@ -95,14 +95,15 @@ func TestANewChartNeedsNoCompletion(t *testing.T) {
 }
 
 // edited returns a manifest after an edit of its chart, or "" when nothing changed; or the error.
-func edited(t *testing.T, manifest string, edit func(Chart, Edits) error) string {
+func edited(t *testing.T, manifest string, edit func(Chart, Edits)) string {
 	t.Helper()
 	d := holder(t, manifest)
 	e := d.Edit()
 	in := assert.Value(e.Embedded(d.Root().Get("m")))(t)
 	c, found, err := Find(helmchart.Sources{Docs: in.Documents()})
 	assert.Must(t, err == nil && found, "no chart", err)
-	if err := edit(c, Edits{File: e, In: in}); err != nil {
+	edit(c, Edits{File: e, In: in})
+	if err := e.Err(); err != nil {
 		return err.Error()
 	}
 	if e.Empty() {
@@ -116,7 +117,7 @@ func edited(t *testing.T, manifest string, edit func(Chart, Edits) error) string
 
 func completed(t *testing.T, manifest string, o Options, nodes ...NodeClass) string {
 	t.Helper()
-	return edited(t, manifest, func(c Chart, e Edits) error { return c.Complete(e, o, append(nodes, dedicated)) })
+	return edited(t, manifest, func(c Chart, e Edits) { c.Complete(e, o, append(nodes, dedicated)) })
 }
 
 func TestAChartIsCompletedInPlace(t *testing.T) {
@@ -187,7 +188,7 @@ func TestAChartWithoutValuesGetsThem(t *testing.T) {
 
 func TestTheMigrationOfAChartEnds(t *testing.T) {
 	text, _ := Manifest(options, nil)
-	got := edited(t, text, func(c Chart, e Edits) error { return c.StopMigrating(e, "v1.27.2", false) })
+	got := edited(t, text, func(c Chart, e Edits) { c.StopMigrating(e, "v1.27.2", false) })
 	assert.Truef(t, !strings.Contains(got, LeaderFlag) && strings.Contains(got, "tag: v1.27.2"), "got\n%s", got)
 }
 

@@ -18,7 +18,7 @@ import (
 const valuesKey = "valuesContent"
 
 // Complete queues what a chart that is already there lacks for the migration.
-func (c Chart) Complete(ed Edits, o Options, nodes []NodeClass) error {
+func (c Chart) Complete(ed Edits, o Options, nodes []NodeClass) {
 	outer := ed.In.Edit(c.Index)
 	spec := c.Root.Get("spec")
 	if c.Version() == "" && !c.Packed() {
@@ -29,71 +29,47 @@ func (c Chart) Complete(ed Edits, o Options, nodes []NodeClass) error {
 	}
 	base, ok := o.base()
 	if !ok && (!c.Base().Root.IsMap() || c.lacksTag(o)) {
-		return o.Unknown(c.Root)
+		ed.File.Fail(o.Unknown(c.Root))
+		return
 	}
-	if err := c.checkMounting(o); err != nil {
-		return err
-	}
+	w := writing{c, ed}
+	w.checkMounting(o)
 	if c.Base().Root.IsMap() {
-		return c.completeValues(ed, o, nodes)
+		w.complete(o, nodes)
+		return
 	}
 	text := o.adapt(base, nodes)
 	outer.Put(spec, strings.TrimSuffix(text, "\n"), valuesKey)
-	return c.CompleteOver(ed, text, o, nodes)
+	c.CompleteOver(ed, text, o, nodes)
 }
 
 // CompleteOver queues what sources of values take from a chart that gets the given
 // ones as its valuesContent.
-func (c Chart) CompleteOver(ed Edits, text string, o Options, nodes []NodeClass) error {
-	fresh, err := yamledit.ParseString(ValuesFile, text)
+func (c Chart) CompleteOver(ed Edits, text string, o Options, nodes []NodeClass) {
+	r, err := c.Rebase(parsed(text))
 	if err != nil {
-		return err
+		ed.File.Fail(err)
 	}
-	r, err := c.Rebase(fresh.Root())
-	if err != nil {
-		return err
-	}
-	return Chart{r}.completeValues(ed, o, nodes)
+	writing{Chart{r}, ed}.complete(o, nodes)
 }
 
-// completeValues changes only what is missing or does not work.
-func (c Chart) completeValues(ed Edits, o Options, nodes []NodeClass) error {
-	at := c.placer(ed)
-	if c.lacksTag(o) {
-		if err := c.fill(at, o.Tag(), "image", "tag"); err != nil {
-			return err
-		}
+// complete changes only what is missing or does not work.
+func (w writing) complete(o Options, nodes []NodeClass) {
+	if w.lacksTag(o) {
+		w.fill(o.Tag(), "image", "tag")
 	}
-	if err := c.completeArgs(at, o); err != nil {
-		return err
+	w.completeArgs(o)
+	if !w.States("hostNetworking") && w.Value("hostNetworking") != true {
+		w.fill(true, "hostNetworking")
 	}
-	if !c.States("hostNetworking") && c.Value("hostNetworking") != true {
-		if err := c.fill(at, true, "hostNetworking"); err != nil {
-			return err
-		}
-	}
-	if err := addMounts(at, c.missingMounts(o)...); err != nil {
-		return err
-	}
-	return c.completeScheduling(at, o, nodes)
+	w.addMounts(w.missingMounts(o)...)
+	w.completeScheduling(o, nodes)
 }
 
 // lacksTag reports whether the image has no tag, or the one that an archive has for
 // another minor.
 func (c Chart) lacksTag(o Options) bool {
 	return c.ImageTag() == "" || !c.States("image", "tag") && c.ImageMinor() != o.Minor
-}
-
-// fill writes a value, unless the file does not show what is there.
-func (c Chart) fill(at placer, v any, path ...string) error {
-	if _, unseen := c.Unknown(path...); unseen {
-		return nil
-	}
-	p, err := at(path...)
-	if err == nil {
-		p.put(v, path...)
-	}
-	return err
 }
 
 // missingArgs returns the arguments that the chart lacks.
@@ -127,24 +103,18 @@ func (c Chart) HasShortLeases() bool {
 	return leadermigration.HasTimings(c.Args(), leadermigration.CloudTimings())
 }
 
-func (c Chart) completeArgs(at placer, o Options) error {
-	missing := c.missingArgs(o)
-	migrates := !o.LeaderMigration && c.Migrates()
+func (w writing) completeArgs(o Options) {
+	missing := w.missingArgs(o)
+	migrates := !o.LeaderMigration && w.Migrates()
 	if len(missing) == 0 && !migrates {
-		return nil
+		return
 	}
-	if unseen, hidden := c.Unknown(argsKey); hidden {
-		return unseen.At.Errorf("the arguments of the chart depend on "+unseen.Name+", which the file does not show",
-			"list all arguments as args in valuesContent, with "+strings.Join(missing, " "))
+	if unseen, hidden := w.Unknown(argsKey); hidden {
+		w.ed.File.Fail(unseen.At.Errorf("the arguments of the chart depend on "+unseen.Name+", which the file does not show",
+			"list all arguments as args in valuesContent, with "+strings.Join(missing, " ")))
+		return
 	}
-	p, err := at(argsKey)
-	if err != nil {
-		return err
-	}
-	list, err := p.list(argsKey)
-	if err != nil {
-		return err
-	}
+	p, list := w.list(argsKey)
 	if migrates {
 		args.Remove(p.edit, list, LeaderFlag) // only a list has it
 	}
@@ -157,7 +127,7 @@ func (c Chart) completeArgs(at placer, o Options) error {
 			}
 		}
 	default:
-		all := slices.Clone(c.list(argsKey))
+		all := slices.Clone(w.Chart.list(argsKey))
 		if len(all) == 0 {
 			all = slices.Clone(defaultArgs)
 		}
@@ -166,7 +136,6 @@ func (c Chart) completeArgs(at placer, o Options) error {
 		}
 		p.put(all, argsKey)
 	}
-	return nil
 }
 
 func (c Chart) lacksCloudConfig() bool { return !args.Has(c.Args(), "cloud-config") }
@@ -187,9 +156,12 @@ func (c Chart) missingMounts(o Options) []mount {
 	return missing
 }
 
-func (c Chart) checkMounting(o Options) error {
-	if len(c.missingMounts(o)) == 0 {
-		return nil
+// checkMounting fails the edit where the chart cannot mount what it lacks.
+func (w writing) checkMounting(o Options) {
+	if len(w.missingMounts(o)) == 0 {
+		return
 	}
-	return checkMounting(yamledit.First(c.Root.Get("spec", "version"), c.Root.Get("spec")), cmp.Or(c.Version(), o.Version()))
+	if err := checkMounting(yamledit.First(w.Root.Get("spec", "version"), w.Root.Get("spec")), cmp.Or(w.Version(), o.Version())); err != nil {
+		w.ed.File.Fail(err)
+	}
 }

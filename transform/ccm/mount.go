@@ -29,52 +29,19 @@ type mount struct {
 }
 
 // addMounts adds mounts to the chart's values.
-func addMounts(at placer, mounts ...mount) error {
-	volumes := lists.Map(mounts, func(m mount) any { return yamledit.Map{{Key: "name", Value: m.name}, m.source} })
-	mounted := lists.Map(mounts, func(m mount) any {
+func (w writing) addMounts(mounts ...mount) {
+	w.add(volumesKey, lists.Map(mounts, func(m mount) any { return yamledit.Map{{Key: "name", Value: m.name}, m.source} })...)
+	w.add(mountsKey, lists.Map(mounts, func(m mount) any {
 		return yamledit.Map{{Key: "name", Value: m.name}, {Key: "mountPath", Value: m.folder}, {Key: "readOnly", Value: true}}
-	})
-	if err := appendOrPut(at, volumesKey, volumes); err != nil {
-		return err
-	}
-	return appendOrPut(at, mountsKey, mounted)
-}
-
-func appendOrPut(at placer, key string, items []any) error {
-	if len(items) == 0 {
-		return nil
-	}
-	p, err := at(key)
-	if err != nil {
-		return err
-	}
-	list, err := p.list(key)
-	if err != nil {
-		return err
-	}
-	if !list.IsList() || list.Len() == 0 {
-		p.put(items, key)
-		return nil
-	}
-	for _, v := range items {
-		p.edit.Append(list, v)
-	}
-	return nil
+	})...)
 }
 
 // removeMount takes a volume and its mounts out of the chart's values, and the
 // lists that held nothing else. A list with comments is someone's own and stays,
 // empty.
-func removeMount(at placer, volume string) error {
+func (w writing) removeMount(volume string) {
 	for _, key := range []string{volumesKey, mountsKey} {
-		p, err := at(key)
-		if err != nil {
-			return err
-		}
-		list, err := p.list(key)
-		if err != nil {
-			return err
-		}
+		p, list := w.list(key)
 		gone := lists.Where(list.Items(), func(n yamledit.Node) bool { return n.StringAt("name") == volume })
 		if len(gone) > 0 && len(gone) == list.Len() && len(list.Comments()) == 0 {
 			p.edit.Remove(list)
@@ -84,7 +51,6 @@ func removeMount(at placer, volume string) error {
 			p.edit.Remove(n)
 		}
 	}
-	return nil
 }
 
 // mounts reports whether the chart has the volume of a mount.

@@ -13,8 +13,14 @@ import (
 // Edits are the edits that a chart may take part in. The nodes of a chart that is
 // changed are those of these edits.
 type Edits struct {
-	File *yamledit.Edit     // of the cluster's file
+	File *yamledit.Edit     // of the cluster's file; it keeps the first error
 	In   *yamledit.Embedded // of the manifests in it; nil where there are none
+}
+
+// writing is a chart of which each value is written where it takes effect.
+type writing struct {
+	Chart
+	ed Edits
 }
 
 // place is where a value of the chart is written.
@@ -24,55 +30,71 @@ type place struct {
 	root  yamledit.Node // the values of the layer
 }
 
-// placer returns where the value at a path is written.
-type placer func(path ...string) (place, error)
-
-// in is the placer of values without a chart around them.
-func in(e *yamledit.Edit, root yamledit.Node) placer {
-	return func(...string) (place, error) { return place{edit: e, root: root}, nil }
-}
-
-// placer finds the layer that decides. It fails where a later one may take the
-// value back, which the file does not show.
-func (c Chart) placer(ed Edits) placer {
-	return func(path ...string) (place, error) {
-		l := c.Decider(path...)
-		if unseen, hidden := c.After(l); hidden {
-			return place{}, unseen.At.Errorf(unseen.Name+" comes after "+l.Name+" and can set "+key(path)+", which the file does not show",
-				"set "+key(path)+" where nothing comes after it, in valuesContent of a HelmChartConfig of the same name")
-		}
-		if l.Form == helmchart.Content && !l.Root.Exists() {
-			return place{}, c.Root.Get("spec").Errorf("the chart's default values set "+key(path)+", and the HelmChart has none", "add valuesContent with "+key(path))
-		}
-		return ed.open(l)
+// place finds the layer that decides about a path. The edit fails where a later one may take
+// the value back, which the file does not show.
+func (w writing) place(path ...string) place {
+	l := w.Decider(path...)
+	unseen, hidden := w.After(l)
+	switch {
+	case hidden:
+		w.ed.File.Fail(unseen.At.Errorf(unseen.Name+" comes after "+l.Name+" and can set "+key(path)+", which the file does not show",
+			"set "+key(path)+" where nothing comes after it, in valuesContent of a HelmChartConfig of the same name"))
+	case l.Form == helmchart.Content && !l.Root.Exists():
+		w.ed.File.Fail(w.Root.Get("spec").Errorf("the chart's default values set "+key(path)+", and the HelmChart has none", "add valuesContent with "+key(path)))
+	default:
+		return w.ed.open(l)
 	}
+	return place{edit: w.ed.File}
 }
 
 // open returns the place of a layer.
-func (ed Edits) open(l helmchart.Layer) (place, error) {
+func (ed Edits) open(l helmchart.Layer) place {
 	p := place{layer: l, edit: ed.File, root: l.Root}
 	if l.Index != helmchart.InFile {
 		p.edit = ed.In.Edit(l.Index)
 	}
 	if l.Form != helmchart.Content {
-		return p, nil
+		return p
 	}
 	nested, err := p.edit.Embedded(l.At)
 	if err != nil {
-		return p, err
+		ed.File.Fail(err)
+		return place{edit: ed.File}
 	}
 	p.edit, p.root = nested.Edit(0), nested.Documents()[0].Root()
-	return p, nil
+	return p
 }
 
-// list returns the place if it can take items of a list: an entry of spec.set
-// cannot.
-func (p place) list(path string) (yamledit.Node, error) {
+// list returns a list and its place. The edit fails for an entry of spec.set, which takes no items.
+func (w writing) list(key string) (place, yamledit.Node) {
+	p := w.place(key)
 	if p.layer.Form == helmchart.Entry {
-		return yamledit.Node{}, p.layer.At.Errorf("spec.set sets "+path+" of the chart, and rke-lm does not edit its entries",
-			"move "+path+" to valuesContent and remove the entry")
+		w.ed.File.Fail(p.layer.At.Errorf("spec.set sets "+key+" of the chart, and rke-lm does not edit its entries",
+			"move "+key+" to valuesContent and remove the entry"))
 	}
-	return p.root.Get(path), nil
+	return p, p.root.Get(key)
+}
+
+// add appends items to a list, or writes one that has them.
+func (w writing) add(key string, items ...any) {
+	if len(items) == 0 {
+		return
+	}
+	p, list := w.list(key)
+	if len(list.Items()) == 0 {
+		p.put(items, key)
+		return
+	}
+	for _, v := range items {
+		p.edit.Append(list, v)
+	}
+}
+
+// fill writes a value, unless the file does not show what is there.
+func (w writing) fill(v any, path ...string) {
+	if _, unseen := w.Unknown(path...); !unseen {
+		w.place(path...).put(v, path...)
+	}
 }
 
 // put writes a value at a path.

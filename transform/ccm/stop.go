@@ -19,21 +19,14 @@ import (
 
 // StopMigrating queues the end of the migration: the flag and the configuration go
 // unless they are to be kept, and the image moves to a tag unless that is "".
-func (c Chart) StopMigrating(ed Edits, tag string, keep bool) error {
-	at := c.placer(ed)
+func (c Chart) StopMigrating(ed Edits, tag string, keep bool) {
+	w := writing{c, ed}
 	if !keep && (c.Migrates() || c.OwnConfig()) {
-		if err := c.removeMigration(ed, at); err != nil {
-			return err
-		}
+		w.removeMigration()
 	}
-	if tag == "" {
-		return nil
+	if tag != "" {
+		w.place("image", "tag").put(tag, "image", "tag")
 	}
-	p, err := at("image", "tag")
-	if err == nil {
-		p.put(tag, "image", "tag")
-	}
-	return err
 }
 
 // FinalTag returns the image tag that the chart has to have at the end on a minor, or "" to
@@ -65,44 +58,31 @@ func (c Chart) Raise(ed Edits, o Options) {
 
 // removeMigration takes away the flag, the configuration's argument, and what
 // rke-lm has mounted for it.
-func (c Chart) removeMigration(ed Edits, at placer) error {
-	if err := c.removeFlags(ed, at); err != nil {
-		return err
+func (w writing) removeMigration() {
+	w.removeFlags()
+	if !w.OwnConfig() {
+		return
 	}
-	if !c.OwnConfig() {
-		return nil
+	if i := FindMigrationConfig(w.ed.Documents()); i >= 0 {
+		w.ed.In.Remove(i)
 	}
-	if i := FindMigrationConfig(ed.Documents()); i >= 0 {
-		ed.In.Remove(i)
-	}
-	return removeMount(at, MigrationConfigMap)
+	w.removeMount(MigrationConfigMap)
 }
 
 // removeFlags takes them out of the source that decides, and out of those below it,
 // where they would come back with its end.
-func (c Chart) removeFlags(ed Edits, at placer) error {
-	p, err := at(argsKey)
-	if err != nil {
-		return err
+func (w writing) removeFlags() {
+	if p, list := w.list(argsKey); !list.IsList() { // an archive's own arguments have the flag
+		p.put(lists.Map(args.Without(w.Args(), LeaderFlag, leadermigration.ConfigFlag), func(a args.Arg) any { return a.Text }), argsKey)
 	}
-	if list, err := p.list(argsKey); err != nil {
-		return err
-	} else if !list.IsList() { // an archive's own arguments have the flag
-		rest := lists.Map(args.Without(c.Args(), LeaderFlag, leadermigration.ConfigFlag), func(a args.Arg) any { return a.Text })
-		p.put(rest, argsKey)
-	}
-	for _, l := range c.Layers {
+	for _, l := range w.Layers {
 		if list := l.Root.Get(argsKey); l.Form == helmchart.Own || !list.IsList() || !migrates(list) {
 			continue
 		}
-		p, err := ed.open(l)
-		if err != nil {
-			return err
-		}
+		p := w.ed.open(l)
 		args.Remove(p.edit, p.root.Get(argsKey), LeaderFlag)
 		args.Remove(p.edit, p.root.Get(argsKey), leadermigration.ConfigFlag)
 	}
-	return nil
 }
 
 // migrates reports whether a list has arguments of a migration.
@@ -114,37 +94,26 @@ func migrates(list yamledit.Node) bool {
 // StartMigrating queues the reverse of StopMigrating, but for the ConfigMap. The
 // arguments are put where the values for the cluster's minor have them, and last
 // among other arguments.
-func (c Chart) StartMigrating(ed Edits, o Options) error {
-	place := c.placer(ed)
-	p, err := place(argsKey)
-	if err != nil {
-		return err
-	}
-	list, err := p.list(argsKey)
-	if err != nil {
-		return err
-	}
+func (c Chart) StartMigrating(ed Edits, o Options) {
+	w := writing{c, ed}
+	p, list := w.list(argsKey)
 	if !list.IsList() {
-		return c.Root.Errorf("its values list no arguments", "add --"+LeaderFlag+"=true manually")
+		ed.File.Fail(c.Root.Errorf("its values list no arguments", "add --"+LeaderFlag+"=true manually"))
+		return
 	}
 	i := o.flagPlace(list)
 	p.edit.InsertItem(list, i, "--"+LeaderFlag+"=true")
-	if !o.MigrationConfig {
-		return nil
+	if o.MigrationConfig {
+		p.edit.InsertItem(list, i, migrationArg)
+		w.addMounts(migrationMount)
 	}
-	p.edit.InsertItem(list, i, migrationArg)
-	return addMounts(place, migrationMount)
 }
 
 // flagPlace returns where the flag belongs in a list that lacks it, and the
 // configuration's argument.
 func (o Options) flagPlace(list yamledit.Node) int {
 	base, _ := o.base()
-	d, err := yamledit.ParseString("values.yaml", o.adapt(base, nil))
-	if err != nil {
-		return list.Len()
-	}
-	ours := args.Of(d.Root().Get("args").Value())
+	ours := args.Of(parsed(o.adapt(base, nil)).Get("args").Value())
 	i := slices.IndexFunc(ours, func(a args.Arg) bool { return a.Name == LeaderFlag })
 	same := func(a, b args.Arg) bool { return a.Text == b.Text }
 	if i < 0 || !slices.EqualFunc(args.Without(ours, LeaderFlag, leadermigration.ConfigFlag), args.Of(list.Value()), same) {

@@ -34,26 +34,23 @@ var usualTaints = []corev1.Taint{
 // completeScheduling makes the pods land on all classes of nodes, if they do not:
 // the selector is that of the values for the format, and Exists tolerates a taint whatever
 // its value.
-func (c Chart) completeScheduling(at placer, o Options, classes []NodeClass) error {
-	lands := func(class NodeClass) bool { return c.Refuses(class) == "" }
-	if !c.SchedulingShown() || !slices.ContainsFunc(classes, func(class NodeClass) bool { return !lands(class) }) {
-		return nil
+func (w writing) completeScheduling(o Options, classes []NodeClass) {
+	if w.SchedulingShown() && slices.ContainsFunc(classes, func(class NodeClass) bool { return w.Refuses(class) != "" }) {
+		base, _ := o.base()
+		usual := parsed(base)
+		w.completeSelector(usual.Get(selectorKey), classes)
+		w.completeTolerations(usual.Get(tolerationsKey), classes)
 	}
-	usual := o.usual()
-	if err := c.completeSelector(at, usual.Get(selectorKey), classes); err != nil {
-		return err
-	}
-	return c.completeTolerations(at, usual.Get(tolerationsKey), classes)
 }
 
 // completeTolerations adds those that are missing. A list in the values replaces
 // the chart's own.
-func (c Chart) completeTolerations(at placer, usual yamledit.Node, classes []NodeClass) error {
-	own := c.Decider(tolerationsKey).Root.Get(tolerationsKey)
-	tolerations, err := c.tolerations()
+func (w writing) completeTolerations(usual yamledit.Node, classes []NodeClass) {
+	own := w.Decider(tolerationsKey).Root.Get(tolerationsKey)
+	tolerations, err := w.tolerations()
 	switch {
 	case err != nil:
-		return own.Errorf("they cannot be read", "write each with key, operator and effect")
+		w.ed.File.Fail(own.Errorf("they cannot be read", "write each with key, operator and effect"))
 	case !own.IsList():
 		tolerations = nil
 	}
@@ -64,7 +61,7 @@ func (c Chart) completeTolerations(at placer, usual yamledit.Node, classes []Nod
 			tolerations = append(tolerations, corev1.Toleration{Key: taint.Key, Operator: corev1.TolerationOpExists, Effect: taint.Effect})
 		}
 	}
-	return appendOrPut(at, tolerationsKey, missing)
+	w.add(tolerationsKey, missing...)
 }
 
 // unusual reports whether the nodes have other taints than the usual ones.
@@ -74,36 +71,32 @@ func (n NodeClass) unusual() bool {
 
 // completeSelector gives the selector the labels of the format's control planes. Another label
 // that they do not have is the author's to take away.
-func (c Chart) completeSelector(at placer, ofFormat yamledit.Node, classes []NodeClass) error {
+func (w writing) completeSelector(ofFormat yamledit.Node, classes []NodeClass) {
 	usual := labelsOf(ofFormat)
 	completes := false
 	for _, class := range classes {
-		for _, key := range c.missedLabels(class) {
+		for _, key := range w.missedLabels(class) {
 			if !slices.ContainsFunc(usual, func(p yamledit.Pair) bool { return p.Key == key }) {
-				return c.Decider(selectorKey, key).Node(selectorKey, key).Errorf("nodeSelector asks for "+key+", which nodes of class "+class.Name+" do not have with this value",
-					"remove it, or label all control planes")
+				w.ed.File.Fail(w.Decider(selectorKey, key).Node(selectorKey, key).Errorf("nodeSelector asks for "+key+", which nodes of class "+class.Name+" do not have with this value",
+					"remove it, or label all control planes"))
 			}
 			completes = true
 		}
 	}
 	if !completes {
-		return nil
+		return
 	}
-	p, err := at(selectorKey, controlPlaneRole)
-	if err != nil {
-		return err
-	}
+	p := w.place(selectorKey, controlPlaneRole)
 	if !p.root.Get(selectorKey).IsMap() && len(usual) > 1 {
 		p.put(usual, selectorKey)
-		return nil
+		return
 	}
-	given, _ := c.Given()[selectorKey].(map[string]any)
+	given, _ := w.Given()[selectorKey].(map[string]any)
 	for _, label := range usual {
 		if v, stated := given[label.Key]; !stated || v != label.Value {
 			p.put(label.Value, selectorKey, label.Key)
 		}
 	}
-	return nil
 }
 
 // labelsOf are those that a selector of the values for the format asks control planes for. A null
@@ -130,16 +123,6 @@ func taintsOf(tolerations yamledit.Node, classes []NodeClass) []corev1.Taint {
 		all = append(all, lists.Where(class.Taints, func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule })...)
 	}
 	return all
-}
-
-// usual returns the values for the format and the minor.
-func (o Options) usual() yamledit.Node {
-	base, _ := o.base()
-	d, err := yamledit.ParseString("values.yaml", base)
-	if err != nil {
-		return yamledit.Node{} // the embedded files are tested
-	}
-	return d.Root()
 }
 
 func toleration(t corev1.Taint) yamledit.Map {

@@ -37,9 +37,8 @@ func CheckValues(doc *yamledit.Document) error {
 }
 
 // CompleteValues queues what values without a HelmChart around them lack for the migration.
-func (c Chart) CompleteValues(e *yamledit.Edit, o Options, nodes []NodeClass) error {
-	if err := c.checkMounting(o); err != nil {
-		return err
-	}
-	return c.completeValues(Edits{File: e}, o, nodes)
+func (c Chart) CompleteValues(e *yamledit.Edit, o Options, nodes []NodeClass) {
+	w := writing{c, Edits{File: e}}
+	w.checkMounting(o)
+	w.complete(o, nodes)
 }

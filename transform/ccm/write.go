@@ -18,15 +18,17 @@ import (
 
 // DefaultTag returns the image tag for a format and a cluster minor, or "".
 func DefaultTag(format, minor string) string {
-	v, ok := values.ForMinor(format, minor)
-	if !ok {
-		return ""
-	}
-	d, err := yamledit.ParseString(minor, v)
+	text, _ := values.ForMinor(format, minor)
+	return parsed(text).StringAt("image", "tag")
+}
+
+// parsed returns the root of values that are embedded, or made from those: tests parse them all.
+func parsed(text string) yamledit.Node {
+	d, err := yamledit.ParseString(ValuesFile, text)
 	if err != nil {
-		return ""
+		return yamledit.Node{}
 	}
-	return d.Root().StringAt("image", "tag")
+	return d.Root()
 }
 
 // TestedTag returns the image tag for a cluster's release, or "": it is the same
@@ -134,11 +136,13 @@ func (o Options) adapt(base string, nodes []NodeClass) string {
 	for _, a := range dashed(leadermigration.Missing(o.ShortLeases, nil, leadermigration.CloudTimings())) {
 		e.Append(d.Root().Get("args"), a)
 	}
-	place := in(e, d.Root())
 	c, err := FromValues(d.Root())
-	if err != nil || addMounts(place, mounts...) != nil || c.completeScheduling(place, o, nodes) != nil {
+	if err != nil {
 		return base
 	}
+	w := writing{c, Edits{File: e}}
+	w.addMounts(mounts...)
+	w.completeScheduling(o, nodes)
 	after, _, err := e.Apply()
 	if err != nil {
 		return base

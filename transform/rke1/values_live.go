@@ -27,8 +27,8 @@ func (m *migration) finalValuesFor(o ccm.Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return written(edited(doc, func(c ccm.Chart, e *yamledit.Edit) error {
-		return c.StopMigrating(ccm.Edits{File: e}, c.FinalTag(m.target, Name, o.Minor), m.target.KeepLeaderMigration)
+	return written(edited(doc, func(c ccm.Chart, e *yamledit.Edit) {
+		c.StopMigrating(ccm.Edits{File: e}, c.FinalTag(m.target, Name, o.Minor), m.target.KeepLeaderMigration)
 	}))
 }
 
@@ -42,19 +42,17 @@ func written(values *yamledit.Document, err error) (string, error) {
 
 // completed is the operator's own file with what the options require.
 func (m *migration) completed(o ccm.Options) (*yamledit.Document, error) {
-	return edited(m.target.Values, func(c ccm.Chart, e *yamledit.Edit) error { return c.CompleteValues(e, o, m.chartNodes()) })
+	return edited(m.target.Values, func(c ccm.Chart, e *yamledit.Edit) { c.CompleteValues(e, o, m.chartNodes()) })
 }
 
 // edited is a values file after an edit.
-func edited(values *yamledit.Document, queue func(ccm.Chart, *yamledit.Edit) error) (*yamledit.Document, error) {
+func edited(values *yamledit.Document, queue func(ccm.Chart, *yamledit.Edit)) (*yamledit.Document, error) {
 	chart, err := ccm.FromValues(values.Root())
 	if err != nil {
 		return nil, err
 	}
 	e := values.Edit()
-	if err := queue(chart, e); err != nil {
-		return nil, err
-	}
+	queue(chart, e)
 	after, _, err := e.Apply()
 	return after, err
 }

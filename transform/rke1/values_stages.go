@@ -45,11 +45,10 @@ func (m *migration) completeValues(e *yamledit.Edit) error {
 		return nil // it has left the migration, or never took part
 	}
 	if !m.target.Situation.HasInTreeProvider() {
-		if err := m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), false); err != nil {
-			return err
-		}
+		m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), false)
 	}
-	return m.file.chart.CompleteValues(e, m.chartOptions(m.Version), m.chartNodes())
+	m.file.chart.CompleteValues(e, m.chartOptions(m.Version), m.chartNodes())
+	return nil
 }
 
 // checkCompleted requires that RKE reads the same, and that the chart takes part in the migration
@@ -74,7 +73,8 @@ func (m *migration) uncompleteValues(e *transform.Reverse) error {
 			args.Remove(e.Edit, at, a.Name)
 		}
 	}
-	return m.file.chart.StopMigrating(ccm.Edits{File: e.Edit}, "", false)
+	m.file.chart.StopMigrating(ccm.Edits{File: e.Edit}, "", false)
+	return nil
 }
 
 // disableByValues takes the chart out of the migration.
@@ -91,7 +91,8 @@ func (m *migration) disableByValues() transform.Stage {
 }
 
 func (m *migration) leaveMigration(e *yamledit.Edit) error {
-	return m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), m.target.KeepLeaderMigration)
+	m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), m.target.KeepLeaderMigration)
+	return nil
 }
 
 func (m *migration) checkLeft(after *migration) error {
@@ -120,7 +121,8 @@ func (m *migration) rejoinMigration(e *transform.Reverse) error {
 	if chart.Migrates() {
 		return nil // it was to keep the flag
 	}
-	return chart.StartMigrating(ccm.Edits{File: e.Edit}, o)
+	chart.StartMigrating(ccm.Edits{File: e.Edit}, o)
+	return nil
 }
 
 // writtenByUs reports whether the file has the values that a plan folder has, but for the flag.
@@ -140,7 +142,8 @@ func (m *migration) upgradeByValues() transform.Stage {
 }
 
 func (m *migration) raiseImage(e *yamledit.Edit) error {
-	return m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), true)
+	m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), true)
+	return nil
 }
 
 func (m *migration) checkImage(after *migration) error {

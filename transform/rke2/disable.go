@@ -47,7 +47,8 @@ func (m *migration) disableEdit(e *yamledit.Edit) error {
 		m.editWorkload(e, false)
 		return nil
 	}
-	return chart.StopMigrating(ed, m.finalTag(chart), m.target.KeepLeaderMigration)
+	chart.StopMigrating(ed, m.finalTag(chart), m.target.KeepLeaderMigration)
+	return nil
 }
 
 // finalTag returns the image tag that the chart has to have at the end, or "".

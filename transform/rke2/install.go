@@ -89,9 +89,10 @@ func (m *migration) installEdit(e *yamledit.Edit) error {
 		m.completeConfig(ed, chart)
 		m.takeCloudConfig(e)
 		if !m.target.Situation.HasInTreeProvider() { // no manager can take part in a migration any more
-			e.Fail(chart.StopMigrating(ed, m.finalTag(chart), false))
+			chart.StopMigrating(ed, m.finalTag(chart), false)
 		}
-		return chart.Complete(ed, m.chartOptions(), m.controlPlaneNodes())
+		chart.Complete(ed, m.chartOptions(), m.controlPlaneNodes())
+		return nil
 	case m.handedOver() && !m.lacksManager():
 		return nil // a workload of its own takes no part any more
 	case m.editWorkload(e, !m.target.NoLeaderMigration):
@@ -125,10 +126,10 @@ func (m *migration) handedOver() bool {
 func (m *migration) completeOver(ed ccm.Edits, text string) error {
 	docs, _ := yamledit.ParseStream(text) // rke-lm's own
 	chart, values, err := ccm.Added(m.ChartSources(ed.Documents()), docs)
-	if err != nil || !chart.Overrides() {
-		return err
+	if err == nil && chart.Overrides() {
+		chart.CompleteOver(ed, values, m.chartOptions(), m.controlPlaneNodes())
 	}
-	return chart.CompleteOver(ed, values, m.chartOptions(), m.controlPlaneNodes())
+	return err
 }
 
 // editChart returns the chart as nodes of an edit, which fails where it cannot be read: then there is none.

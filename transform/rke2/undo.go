@@ -69,7 +69,8 @@ func (m *migration) disableUndo(e *transform.Reverse) error {
 		return nil // it was to keep the flag
 	}
 	m.completeConfig(ed, chart)
-	return chart.StartMigrating(ed, o)
+	chart.StartMigrating(ed, o)
+	return nil
 }
 
 // installed reports whether a chart is the one that installCCM writes, but for

@@ -109,7 +109,7 @@ func (m *migration) imageEdit(e *yamledit.Edit) error {
 	ed, chart, _ := m.editChart(e)
 	if tag := m.finalTag(chart); tag != "" {
 		chart.Raise(ed, m.chartOptions())
-		return chart.StopMigrating(ed, tag, true)
+		chart.StopMigrating(ed, tag, true)
 	}
 	return nil
 }
