@@ -49,8 +49,11 @@ var defaultValues = map[string]any{
 
 // publishedValues returns the values of the published chart, whose name a mirror
 // keeps.
-func publishedValues(r helmchart.Reference) (map[string]any, bool) {
-	return defaultValues, r.Name == ChartName
+func publishedValues(r helmchart.Reference) map[string]any {
+	if r.Name != ChartName {
+		return nil
+	}
+	return defaultValues
 }
 
 // isManager reports whether a HelmChart installs the cloud-controller-manager of

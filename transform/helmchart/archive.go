@@ -41,17 +41,17 @@ type Archive struct {
 }
 
 // Unpack reads the archive in chartContent.
-func Unpack(content string) (Archive, error) {
+func Unpack(content string) (*Archive, error) {
 	packed, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(content), ""))
 	if err != nil {
-		return Archive{}, errors.New("it is not base64")
+		return nil, errors.New("it is not base64")
 	}
 	if len(packed) > maxPacked {
-		return Archive{}, fmt.Errorf("the archive has more than %d bytes", maxPacked)
+		return nil, fmt.Errorf("the archive has more than %d bytes", maxPacked)
 	}
 	files, err := unpack(packed)
 	if err != nil {
-		return Archive{}, err
+		return nil, err
 	}
 	return readArchive(files)
 }
@@ -93,16 +93,16 @@ func unpack(packed []byte) (map[string][]byte, error) {
 	}
 }
 
-func readArchive(files map[string][]byte) (Archive, error) {
+func readArchive(files map[string][]byte) (*Archive, error) {
 	about, err := first("Chart.yaml", files)
 	if err != nil || about.StringAt("name") == "" {
-		return Archive{}, errors.New("the archive has no Chart.yaml with a name")
+		return nil, errors.New("the archive has no Chart.yaml with a name")
 	}
 	values, err := first("values.yaml", files)
 	if err != nil {
-		return Archive{}, errors.New("values.yaml in the archive cannot be read")
+		return nil, errors.New("values.yaml in the archive cannot be read")
 	}
-	return Archive{Name: about.StringAt("name"), Version: about.StringAt("version"), Values: values, Templates: DigestOf(files)}, nil
+	return &Archive{Name: about.StringAt("name"), Version: about.StringAt("version"), Values: values, Templates: DigestOf(files)}, nil
 }
 
 // first returns the root of the first document of a file, which is the one that

@@ -29,8 +29,8 @@ func sources(t *testing.T, manifests, chartValues string) Sources {
 }
 
 // own are the values of the charts of these tests.
-func own(Reference) (map[string]any, bool) {
-	return map[string]any{"args": []any{"--own"}, "image": map[string]any{"tag": "v0"}, "select": map[string]any{"a": ""}}, true
+func own(Reference) map[string]any {
+	return map[string]any{"args": []any{"--own"}, "image": map[string]any{"tag": "v0"}, "select": map[string]any{"a": ""}}
 }
 
 // released reads the only HelmChart among the manifests.

@@ -29,27 +29,23 @@ type Layer struct {
 	Index int           // of the manifest that holds it, or InFile
 	At    yamledit.Node // what holds the values in that document; may not exist
 	Root  yamledit.Node // the values, if they are a mapping
+	// Unknown means that no one can determine which values the layer has.
+	Unknown bool
 
 	values  map[string]any
-	unknown bool
 	partial bool // an entry that sets one item of a list
 	order   int  // among the layers of its release
 }
 
-// Unknown reports whether no one can determine which values the layer has.
-func (l Layer) Unknown() bool { return l.unknown }
-
-// decides returns what the layer says about a path. A null says something, and so
-// does what is no mapping where the path continues.
-func (l Layer) decides(path []string) (any, bool) { return lookup(l.values, path) }
-
 // settles reports whether nothing of earlier layers is left at a path.
 func (l Layer) settles(path []string) bool {
-	v, decided := l.decides(path)
+	v, decided := lookup(l.values, path)
 	_, merged := v.(map[string]any)
 	return decided && !merged && !l.partial
 }
 
+// lookup returns what values say about a path. A null says something, and so does what is no
+// mapping where the path continues.
 func lookup(values map[string]any, path []string) (any, bool) {
 	var v any = values
 	for _, key := range path {
@@ -64,22 +60,16 @@ func lookup(values map[string]any, path []string) (any, bool) {
 	return v, true
 }
 
-// contentLayer reads a string with YAML: of several documents Helm takes the first.
-func contentLayer(l Layer) (Layer, error) {
-	l.Form = Content
-	if !l.At.Exists() || l.At.IsNull() {
-		return l, nil
-	}
-	in, err := l.At.Embedded()
-	if err != nil {
-		return l, err
-	}
-	l.Root = in.Documents()[0].Root()
-	return l.read()
-}
-
-// read takes the values from the root, which is a mapping if it is anything.
+// read takes the values from the root, which is a mapping if it is anything. It is the first
+// document of a string with YAML, as for Helm.
 func (l Layer) read() (Layer, error) {
+	if l.Form == Content && l.At.Exists() && !l.At.IsNull() {
+		in, err := l.At.Embedded()
+		if err != nil {
+			return l, err
+		}
+		l.Root = in.Documents()[0].Root()
+	}
 	if !l.Root.Exists() || l.Root.IsNull() {
 		return l, nil
 	}

@@ -50,92 +50,81 @@ type Release struct {
 	twice  bool           // chartValues make another one
 	given  map[string]any // values, without the chart's own
 	values map[string]any // with them
+	err    error          // of the first layer that cannot be read
 }
 
-// Known returns the values of a chart that is not in the file, where they are known.
-type Known func(Reference) (values map[string]any, known bool)
+// Known returns the values of a chart that is not in the file; nil where they are not known.
+type Known func(Reference) map[string]any
 
 // Read reads a HelmChart.
 func (s Sources) Read(c Chart, known Known) (Release, error) {
 	r := Release{Chart: c, Reference: ParseReference(c.text("chart"))}
-	r.Layers = []Layer{r.own(known)}
-	if err := s.readObject(&r, c, "HelmChart"); err != nil {
-		return r, err
-	}
-	if err := s.readConfig(&r); err != nil {
-		return r, err
-	}
-	set, err := c.setLayers()
-	if err != nil {
-		return r, err
-	}
-	return r.with(append(r.Layers, set...))
+	r.addOwn(known)
+	s.addObject(&r, c, "HelmChart")
+	s.addConfig(&r)
+	r.addSet()
+	return r.merged()
 }
 
 // Alone returns a release of values that no object holds.
 func Alone(own map[string]any, values yamledit.Node) (Release, error) {
-	base, err := Layer{Form: Mapping, Index: InFile, At: values, Root: values}.read()
-	if err != nil {
-		return Release{}, err
-	}
-	return Release{Chart: Chart{Index: InFile, Root: values}}.with([]Layer{{Form: Own, values: own}, base})
+	r := Release{Chart: Chart{Index: InFile, Root: values}}
+	r.add(Layer{Form: Own, values: own})
+	r.add(Layer{Form: Mapping, Index: InFile, At: values, Root: values})
+	return r.merged()
 }
 
-func (r Release) with(layers []Layer) (Release, error) {
-	var err error
-	for i := range layers {
-		layers[i].order = i
+// add reads a layer and appends it, unless that one or one before it cannot be read.
+func (r *Release) add(l Layer) {
+	if r.err == nil {
+		l, r.err = l.read()
 	}
-	r.Layers = layers
-	if r.given, err = given(layers); err == nil {
-		r.values = coalesce(r.given, layers[0].values)
-	}
-	return r, err
-}
-
-// own returns the chart's own values.
-func (r *Release) own(known Known) Layer {
-	l := Layer{Form: Own, Name: "values.yaml of the chart", Index: r.Index, At: r.Spec("chart")}
-	if content := r.text(contentKey); content != "" {
-		l.At = r.Spec(contentKey)
-		a, err := Unpack(content)
-		if r.ArchiveErr = err; err == nil {
-			r.Archive = &a
-			l.values, _ = a.Values.Value().(map[string]any)
-			return l
-		}
-		l.unknown = true
-		return l
-	}
-	values, isKnown := known(r.Reference)
-	if l.unknown = !isKnown; isKnown {
-		l.values = values
-	}
-	return l
-}
-
-// readObject adds the values of a HelmChart or HelmChartConfig.
-func (s Sources) readObject(r *Release, o Chart, kind string) error {
-	of := " of " + kind + " " + o.Namespace() + "/" + o.Name()
-	content, err := contentLayer(Layer{Name: "valuesContent" + of, Index: o.Index, At: o.Spec("valuesContent")})
-	if err != nil {
-		return err
-	}
-	r.Layers = append(r.Layers, content)
-	if at := o.Spec("values"); s.Fields.Values && at.Exists() {
-		l, err := Layer{Form: Mapping, Name: "values" + of, Index: o.Index, At: at, Root: at}.read()
-		if err != nil {
-			return err
-		}
+	if r.err == nil {
+		l.order = len(r.Layers)
 		r.Layers = append(r.Layers, l)
+	}
+}
+
+// merged returns the release with the values that its layers make.
+func (r Release) merged() (Release, error) {
+	if r.err == nil {
+		r.given, r.err = given(r.Layers)
+	}
+	if r.err == nil {
+		r.values = coalesce(r.given, r.Layers[0].values)
+	}
+	return r, r.err
+}
+
+// addOwn adds the chart's own values.
+func (r *Release) addOwn(known Known) {
+	l := Layer{Form: Own, Name: "values.yaml of the chart", Index: r.Index, At: r.Spec("chart")}
+	if content := r.text(contentKey); content == "" {
+		l.values = known(r.Reference)
+		l.Unknown = l.values == nil
+	} else {
+		l.At = r.Spec(contentKey)
+		r.Archive, r.ArchiveErr = Unpack(content)
+		if l.Unknown = r.Archive == nil; r.Archive != nil {
+			l.values, _ = r.Archive.Values.Value().(map[string]any)
+		}
+	}
+	r.add(l)
+}
+
+// addObject adds the values of a HelmChart or HelmChartConfig.
+func (s Sources) addObject(r *Release, o Chart, kind string) {
+	of := " of " + kind + " " + o.Namespace() + "/" + o.Name()
+	r.add(Layer{Form: Content, Name: "valuesContent" + of, Index: o.Index, At: o.Spec("valuesContent")})
+	if at := o.Spec("values"); s.Fields.Values && at.Exists() {
+		r.add(Layer{Form: Mapping, Name: "values" + of, Index: o.Index, At: at, Root: at})
 	}
 	for _, secret := range o.secrets() {
 		if s.Fields.ValuesSecrets {
 			name := "Secret " + o.Namespace() + "/" + secret.StringAt("name") + " (valuesSecrets" + of + ")"
-			r.Layers = append(r.Layers, Layer{Form: Secret, Name: name, Index: o.Index, At: secret, unknown: true})
+			r.add(Layer{Form: Secret, Name: name, Index: o.Index, At: secret, Unknown: true})
 		}
 	}
-	return nil
 }
 
 // secrets returns the entries of valuesSecrets that helm-controller uses.
@@ -145,27 +134,25 @@ func (c Chart) secrets() []yamledit.Node {
 	})
 }
 
-// readConfig adds the values of the HelmChartConfig with the chart's namespace and
+// addConfig adds the values of the HelmChartConfig with the chart's namespace and
 // name. Rancher's overwrites one of the manifests.
-func (s Sources) readConfig(r *Release) error {
+func (s Sources) addConfig(r *Release) {
 	if s.configs == nil {
 		s = s.Indexed()
 	}
 	r.config = s.configs[r.Namespace()+"/"+r.Name()]
-	if own := s.ChartValues.Get(r.Name()); r.Namespace() == "kube-system" && own.Exists() {
+	own := s.ChartValues.Get(r.Name())
+	switch {
+	case r.Namespace() == "kube-system" && own.Exists():
 		r.twice = r.config.Root.Exists()
 		l := Layer{Form: Mapping, Name: "chartValues." + r.Name(), Index: InFile, At: own}
 		if own.IsMap() { // Rancher takes anything else for an empty one
 			l.Root = own
 		}
-		l, err := l.read()
-		r.Layers = append(r.Layers, l)
-		return err
+		r.add(l)
+	case r.config.Root.Exists():
+		s.addObject(r, r.config, "HelmChartConfig")
 	}
-	if !r.config.Root.Exists() {
-		return nil
-	}
-	return s.readObject(r, r.config, "HelmChartConfig")
 }
 
 // Ignored returns the fields of the release's objects that have no effect.

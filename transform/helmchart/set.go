@@ -4,6 +4,7 @@
 package helmchart
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,24 +15,19 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// setLayers returns the entries of spec.set in the order in which they count:
+// addSet adds the entries of spec.set in the order in which they count:
 // helm-controller sorts the keys, and Helm takes all of --set before all of
 // --set-string.
-func (c Chart) setLayers() ([]Layer, error) {
-	at := c.Spec("set")
-	entries := at.Entries()
-	slices.SortFunc(entries, func(a, b yamledit.Entry) int { return strings.Compare(a.Key, b.Key) })
-	slices.SortStableFunc(entries, func(a, b yamledit.Entry) int { return rank(a.Value) - rank(b.Value) })
-	var layers []Layer
+func (r *Release) addSet() {
+	entries := r.Spec("set").Entries()
+	slices.SortFunc(entries, func(a, b yamledit.Entry) int {
+		return cmp.Or(rank(a.Value)-rank(b.Value), strings.Compare(a.Key, b.Key))
+	})
 	for _, e := range entries {
-		l := Layer{Form: Entry, Name: "set", Index: c.Index, At: e.Value, values: map[string]any{}}
-		if err := l.apply(l.values); err != nil {
-			return nil, err
-		}
-		l.partial = indexed.MatchString(e.Key)
-		layers = append(layers, l)
+		l := Layer{Form: Entry, Name: "set", Index: r.Index, At: e.Value, values: map[string]any{}, partial: indexed.MatchString(e.Key)}
+		r.err = cmp.Or(r.err, l.apply(l.values))
+		r.add(l)
 	}
-	return layers, nil
 }
 
 func rank(n yamledit.Node) int {

@@ -30,7 +30,7 @@ func (r Release) States(path ...string) bool {
 func (r Release) Unknown(path ...string) (Layer, bool) {
 	for _, l := range slices.Backward(r.Layers) {
 		switch {
-		case l.unknown:
+		case l.Unknown:
 			return l, true
 		case l.settles(path):
 			return Layer{}, false
@@ -43,7 +43,7 @@ func (r Release) Unknown(path ...string) (Layer, bool) {
 // it is the first that could, which may not be there yet.
 func (r Release) Decider(path ...string) Layer {
 	for _, l := range slices.Backward(r.Layers) {
-		if _, decided := l.decides(path); decided && l.Form != Own {
+		if _, decided := lookup(l.values, path); decided && l.Form != Own {
 			return l
 		}
 	}
@@ -61,7 +61,7 @@ func (r Release) Base() Layer {
 
 // After returns a layer after another one whose values are unknown.
 func (r Release) After(layer Layer) (Layer, bool) {
-	return lists.Find(r.Layers, func(l Layer) bool { return l.unknown && l.order > layer.order })
+	return lists.Find(r.Layers, func(l Layer) bool { return l.Unknown && l.order > layer.order })
 }
 
 // Overrides reports whether anything apart from valuesContent of the HelmChart holds
@@ -74,13 +74,10 @@ func (r Release) Overrides() bool {
 
 // Rebase returns the release with other values in place of the base.
 func (r Release) Rebase(values yamledit.Node) (Release, error) {
-	fresh, err := Layer{Form: Mapping, Index: InFile, At: values, Root: values}.read()
-	if err != nil {
-		return r, err
-	}
-	layers := slices.Clone(r.Layers)
-	layers[r.Base().order] = fresh
-	return r.with(layers)
+	i := r.Base().order
+	r.Layers = slices.Clone(r.Layers)
+	r.Layers[i], r.err = Layer{Form: Mapping, Index: InFile, At: values, Root: values, order: i}.read()
+	return r.merged()
 }
 
 // Node returns the node of a path in the layer, or what holds the layer where it

@@ -77,7 +77,7 @@ func (c installed) foreign(why, rules string) transform.Finding {
 
 // hiddenBy returns the rules that are not checked because of a source of values.
 func (c installed) hiddenBy(l helmchart.Layer) []string {
-	if !l.Unknown() {
+	if !l.Unknown {
 		return nil
 	}
 	return lists.Where(lists.Keys(rulesOfValues), func(rule string) bool {
