@@ -155,7 +155,7 @@ func agree(t *testing.T, d transform.Format, p *plan.Plan, dumps []*observed.Obs
 	t.Helper()
 	for _, step := range p.Steps {
 		stage := step.Stage.Name
-		held, l := 0, assert.Value(transition.Planner{Format: d, Target: p.Target}.Forward(p, stage, &observed.Observation{}))(t)
+		held, l := 0, assert.Value(transition.Planner{Format: d, Target: p.Target}.Plan(p, stage, false, &observed.Observation{}))(t)
 		asked := check.Choice{Check: stages.After(stage, transform.Target{})} // as the flag --stage has it
 		if !p.Target.Situation.HasInTreeProvider() {
 			asked.Late = stages.Late(stage)

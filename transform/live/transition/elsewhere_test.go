@@ -37,7 +37,7 @@ func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
 		p := planned(t, c.format, c.text)
 		w := Planner{Format: c.format}
 		for _, seen := range []*observed.Observation{{}, {DaemonSets: running("v1.26.6", "--v=4")}} {
-			l, err := w.Forward(p, stages.InstallCCM, seen)
+			l, err := w.Plan(p, stages.InstallCCM, false, seen)
 			assert.Truef(t, err == nil && l.Empty(), "%s: %+v, %v", c.format.Name, l, err)
 		}
 	}

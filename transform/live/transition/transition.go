@@ -64,30 +64,35 @@ type Planner struct {
 	To     string // the stage after which a rollback ends; "" for before all
 }
 
-// Plan returns the transition of a stage, forward or back.
+// Plan returns the transition of a stage, forward or back, as things are in a plan that was built
+// from the object of now and in what was seen of the cluster. Back it fails with
+// *transform.Conflict where the object does not show what was there before the stage.
 func (r Planner) Plan(p *plan.Plan, stage string, back bool, seen *observed.Observation) (Transition, error) {
-	if back {
-		return r.Backward(p, stage, seen)
-	}
-	return r.Forward(p, stage, seen)
-}
-
-// Forward returns the transition of a stage, as things are in a plan that was built from
-// the object of now and in what was seen of the cluster.
-func (r Planner) Forward(p *plan.Plan, stage string, seen *observed.Observation) (Transition, error) {
 	step, err := p.Named(stage)
 	if err != nil {
 		return Transition{}, err
 	}
-	files, err := filesOf(p, plan.Step.Files)
+	of := plan.Step.Files
+	if back {
+		of = filesAgain
+	}
+	files, err := filesOf(p, of)
 	if err != nil {
 		return Transition{}, err
 	}
-	l := Transition{Stage: stage, Why: step.Stage.Why, From: p.Start[0], To: p.Start[0], Files: files, Check: stages.After(stage, p.Target)}
-	l.Snapshot, l.ChecksAlone = stages.Named(stage).Snapshot, stages.Named(stage).ChecksAlone
+	l := Transition{Stage: stage, Back: back, From: p.Start[0], To: p.Start[0], Files: files, Snapshot: stages.Named(stage).Snapshot, Precheck: stages.Check{NodesOnly: true}}
+	if back {
+		return r.backward(l, p, step, seen)
+	}
+	return r.forward(l, p, step, seen), nil
+}
+
+func (r Planner) forward(l Transition, p *plan.Plan, step plan.Step, seen *observed.Observation) Transition {
+	stage := l.Stage
+	l.Why, l.Check, l.ChecksAlone = step.Stage.Why, stages.After(stage, p.Target), stages.Named(stage).ChecksAlone
 	switch {
-	case folded(p, stage) || step.Past() || step.State == plan.NotInFile || r.past(p, stage, files, seen):
-		return l, nil
+	case folded(p, stage) || step.Past() || step.State == plan.NotInFile || r.past(p, stage, l.Files, seen):
+		return l
 	case step.Changes():
 		l.To, l.Blocked, l.Caution = step.Documents[0].After, step.State == plan.Blocked, step.Stage.Caution
 		for _, s := range append(foldedInto(p, stage), step) {
@@ -103,10 +108,10 @@ func (r Planner) Forward(p *plan.Plan, stage string, seen *observed.Observation)
 		l.Prepare = slices.Concat(s.Stage.Prepare.Actions, l.Prepare)
 		l.Before = slices.Concat(s.Stage.Before, l.Before)
 	}
-	if l.Precheck = (stages.Check{NodesOnly: true}); l.Edits() {
+	if l.Edits() {
 		l.Precheck = stages.Before(stage, p.Target)
 	}
-	return l, nil
+	return l
 }
 
 // together reports whether a stage is made in one edit with another one: where no leader
@@ -198,21 +203,11 @@ func RollbackOrder(p *plan.Plan, to string) ([]string, error) {
 	return names, nil
 }
 
-// Backward returns the transition that takes a stage back, as things are in the object
-// and in what was seen of the cluster. It fails with *transform.Conflict where the
-// object does not show what was there before the stage.
-func (r Planner) Backward(p *plan.Plan, stage string, seen *observed.Observation) (Transition, error) {
-	step, err := p.Named(stage)
-	if err != nil {
-		return Transition{}, err
-	}
-	files, err := filesOf(p, filesAgain)
-	if err != nil {
-		return Transition{}, err
-	}
-	l := Transition{Stage: stage, Back: true, Why: stages.UndoGap(p.Target, stage), From: p.Start[0], To: p.Start[0], Files: files, Snapshot: stages.Named(stage).Snapshot, Precheck: stages.Check{NodesOnly: true}, Check: stages.Undone(stage, p.Target)}
+func (r Planner) backward(l Transition, p *plan.Plan, step plan.Step, seen *observed.Observation) (Transition, error) {
+	stage := l.Stage
+	l.Why, l.Check = stages.UndoGap(p.Target, stage), stages.Undone(stage, p.Target)
 	if step.Stage.Edit == nil {
-		if stages.Undoable(stage, shown(p, step, files, seen)) {
+		if stages.Undoable(stage, shown(p, step, l.Files, seen)) {
 			l.Before, l.After = step.Stage.UndoBefore, step.Stage.UndoAfter
 		}
 		return l, nil
