@@ -4,7 +4,6 @@
 package ccm
 
 import (
-	"errors"
 	"regexp"
 	"strings"
 
@@ -15,15 +14,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Added returns the chart among manifests that are to be added to others, as what
-// is there already will change it, and the text of its values.
-func Added(there helmchart.Sources, docs []*yamledit.Document) (Chart, string, error) {
-	charts := helmchart.Charts(docs)
-	if len(charts) != 1 {
-		return Chart{}, "", errors.New("the manifests to be added hold no HelmChart")
-	}
-	r, err := there.Read(charts[0], publishedValues)
-	return Chart{r}, charts[0].Spec(valuesKey).StringAt(), err
+// Added returns the chart of a manifest of Manifest that is to be added to others, as what is
+// there already will change it.
+func Added(there helmchart.Sources, manifest string) (Chart, error) {
+	docs, _ := yamledit.ParseStream(manifest) // rke-lm's own
+	r, err := there.Read(helmchart.Charts(docs)[0], publishedValues)
+	return Chart{r}, err
 }
 
 // FromValues returns a chart from values without a chart around them.

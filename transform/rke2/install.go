@@ -124,10 +124,9 @@ func (m *migration) handedOver() bool {
 // completeOver brings values for the new chart that the file has elsewhere to the
 // migration.
 func (m *migration) completeOver(ed ccm.Edits, text string) error {
-	docs, _ := yamledit.ParseStream(text) // rke-lm's own
-	chart, values, err := ccm.Added(m.ChartSources(ed.Documents()), docs)
+	chart, err := ccm.Added(m.ChartSources(ed.Documents()), text)
 	if err == nil && chart.Overrides() {
-		chart.CompleteOver(ed, values, m.chartOptions(), m.controlPlaneNodes())
+		chart.CompleteOver(ed, chart.Spec("valuesContent").StringAt(), m.chartOptions(), m.controlPlaneNodes())
 	}
 	return err
 }
