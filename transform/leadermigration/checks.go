@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -23,14 +24,15 @@ func leaders(root yamledit.Node) []yamledit.Node { return root.Get(leadersKey).I
 // at is a key of the configuration, or all of it where the key is not there.
 func (r reading) at(key string) yamledit.Node { return yamledit.First(r.root.Get(key), r.root) }
 
-// each adds what check says about a key of the entries, or about the entry
-// where the key is not there; an empty message is nothing.
-func (r reading) each(found *transform.Findings, key string, check func(value string) (message, fix string)) {
-	for _, entry := range leaders(r.root) {
-		if message, fix := check(entry.StringAt(key)); message != "" {
-			found.At(yamledit.First(entry.Get(key), entry), message, fix)
-		}
-	}
+// entry is what an entry has for a key, and the place of that; all of the entry where the key is not there.
+type entry struct {
+	value string
+	at    yamledit.Node
+}
+
+// entries are those of the list, for a key.
+func (r reading) entries(key string) []entry {
+	return lists.Map(leaders(r.root), func(n yamledit.Node) entry { return entry{n.StringAt(key), yamledit.First(n.Get(key), n)} })
 }
 
 // lists reports whether an entry names a controller as the manager does.
@@ -45,39 +47,33 @@ func (r reading) manager() string {
 }
 
 func (r reading) cloudNode(found *transform.Findings) {
-	r.each(found, "name", func(name string) (string, string) {
-		if !cloudNode.either(name) {
-			return "", ""
+	for _, e := range r.entries("name") {
+		if cloudNode.either(e.value) {
+			found.At(e.at, "this controller is never migrated: it runs in the cloud-controller-manager from its start", "remove the entry")
 		}
-		return "this controller is never migrated: it runs in the cloud-controller-manager from its start", "remove the entry"
-	})
+	}
 }
 
 func (r reading) ipam(found *transform.Findings) {
-	r.each(found, "name", func(name string) (string, string) {
-		if r.NodeIPAM || !nodeIPAM.either(name) {
-			return "", ""
+	for _, e := range r.entries("name") {
+		if !r.NodeIPAM && nodeIPAM.either(e.value) {
+			found.At(e.at, "the cloud-controller-manager of AWS has no such controller: no manager would assign pod CIDRs to nodes", "remove the entry")
 		}
-		return "the cloud-controller-manager of AWS has no such controller: no manager would assign pod CIDRs to nodes", "remove the entry"
-	})
+	}
 }
 
 func (r reading) unknown(found *transform.Findings) {
-	r.each(found, "name", func(name string) (string, string) {
-		if cloudNode.either(name) || nodeIPAM.is(name, r.Version) {
-			return "", ""
+	for _, e := range r.entries("name") {
+		c, known := lists.Find(listed, func(c controller) bool { return c.either(e.value) })
+		switch {
+		case cloudNode.either(e.value), nodeIPAM.is(e.value, r.Version):
+		case known && r.lists(c): // a name of another version does no harm next to the right one
+		case known:
+			found.At(e.at, r.manager()+" has this controller under another name, and would run it regardless of the migration lease", "write "+c.name(r.Version))
+		default:
+			found.At(e.at, "no manager has a controller of this name", "write one of "+strings.Join(migrated(r.Version, false), ", "))
 		}
-		for _, c := range append(slices.Clone(cloudControllers), nodeIPAM) {
-			switch {
-			case !c.either(name):
-			case r.lists(c):
-				return "", "" // a name of another version does no harm next to the right one
-			default:
-				return r.manager() + " has this controller under another name, and would run it regardless of the migration lease", "write " + c.name(r.Version)
-			}
-		}
-		return "no manager has a controller of this name", "write one of " + strings.Join(migrated(r.Version, false), ", ")
-	})
+	}
 }
 
 // notListed is silent where a name is wrong: then that is the mistake.
@@ -95,13 +91,12 @@ func (r reading) notListed(found *transform.Findings) {
 
 func (r reading) duplicates(found *transform.Findings) {
 	seen := map[string]bool{}
-	r.each(found, "name", func(name string) (string, string) {
-		if again := seen[name]; !again || name == "" {
-			seen[name] = true
-			return "", ""
+	for _, e := range r.entries("name") {
+		if seen[e.value] {
+			found.At(e.at, "the controller is listed twice, and the last entry takes effect", "remove one of the two")
 		}
-		return "the controller is listed twice, and the last entry takes effect", "remove one of the two"
-	})
+		seen[e.value] = e.value != ""
+	}
 }
 
 func (r reading) empty(found *transform.Findings) {
@@ -111,26 +106,25 @@ func (r reading) empty(found *transform.Findings) {
 }
 
 func (r reading) components(found *transform.Findings) {
-	r.each(found, "component", func(component string) (string, string) {
+	for _, e := range r.entries("component") {
 		switch {
-		case component == Manager, component == CloudManager, component == wildcard && knowsWildcard(r.Version):
-			return "", ""
-		case component == wildcard:
-			return r.manager() + " reads * as a name, so it never starts the controller", "write " + r.Component
+		case e.value == Manager, e.value == CloudManager, e.value == wildcard && knowsWildcard(r.Version):
+		case e.value == wildcard:
+			found.At(e.at, r.manager()+" reads * as a name, so it never starts the controller", "write "+r.Component)
+		default:
+			found.At(e.at, "no manager has this name, so none starts the controller", "write "+Manager+", "+CloudManager+` or "*"`)
 		}
-		return "no manager has this name, so none starts the controller", "write " + Manager + ", " + CloudManager + ` or "*"`
-	})
+	}
 }
 
 // mirrored needs to know whose configuration it is.
 func (r reading) mirrored(found *transform.Findings) {
 	other := map[string]string{Manager: CloudManager, CloudManager: Manager}[r.Component]
-	r.each(found, "component", func(component string) (string, string) {
-		if other == "" || component != other {
-			return "", ""
+	for _, e := range r.entries("component") {
+		if other != "" && e.value == other {
+			found.At(e.at, r.Component+" never starts this controller, even while it holds the migration lease", "write "+r.Component+` or "*"`)
 		}
-		return r.Component + " never starts this controller, even while it holds the migration lease", "write " + r.Component + ` or "*"`
-	})
+	}
 }
 
 func (r reading) lease(found *transform.Findings) {

@@ -112,21 +112,14 @@ func OtherLease(root, other yamledit.Node) []transform.Finding {
 	return ruleOf(leaseNameDiffers).Report([]transform.Finding{differ}, nil)
 }
 
-// NotListed finds the controllers that a configuration lacks, and the other manager's
-// lists.
+// NotListed finds the controllers that the other manager's configuration lists, and a configuration
+// that lists some does not.
 func NotListed(root, other yamledit.Node) []transform.Finding {
-	return ruleOf(notListed).Report(onlyIn(other, root), nil)
-}
-
-// onlyIn finds the controllers that one configuration lists and the other, which
-// lists some, does not.
-func onlyIn(a, b yamledit.Node) []transform.Finding {
 	var found []transform.Finding
-	for _, c := range append(slices.Clone(cloudControllers), nodeIPAM) {
-		in, also := (reading{root: a}).lists(c), (reading{root: b}).lists(c)
-		if in && !also && len(leaders(b)) > 0 {
-			found = append(found, transform.FindingAt(b.Get(leadersKey), "the other manager's configuration lists "+c.old+" ("+c.new+" from 1.28 on), this one does not", "list the same controllers in both"))
+	for _, c := range listed {
+		if (reading{root: other}).lists(c) && !(reading{root: root}).lists(c) && len(leaders(root)) > 0 {
+			found = append(found, transform.FindingAt(root.Get(leadersKey), "the other manager's configuration lists "+c.old+" ("+c.new+" from 1.28 on), this one does not", "list the same controllers in both"))
 		}
 	}
-	return found
+	return ruleOf(notListed).Report(found, nil)
 }

@@ -25,6 +25,8 @@ var (
 	}
 	nodeIPAM  = controller{"nodeipam", "node-ipam-controller"}
 	cloudNode = controller{"cloud-node", "cloud-node-controller"}
+	// listed are those that a configuration may list.
+	listed = append(slices.Clone(cloudControllers), nodeIPAM)
 )
 
 // name returns what a manager of a version calls the controller.
@@ -46,7 +48,7 @@ func (c controller) either(name string) bool { return name == c.old || name == c
 
 // known returns the controller with an older name.
 func known(old string) controller {
-	c, found := lists.Find(append(slices.Clone(cloudControllers), nodeIPAM, cloudNode), func(c controller) bool { return c.old == old })
+	c, found := lists.Find(append(slices.Clone(listed), cloudNode), func(c controller) bool { return c.old == old })
 	if !found {
 		return controller{old, old}
 	}
