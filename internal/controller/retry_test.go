@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
@@ -37,6 +38,7 @@ func halfFailed(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, `{"selector":{},"maxUnavailable":2,"waves":[{"name":"first","size":2}]}`, "alder", "birch", "cedar")
 	w.managed("birch", true)
+	w.interval = controller.Interval // alder waits until the timeout
 	w.onShow = func(m migrate.Member, e migrate.Event) {
 		if m.Cluster == "fleet-default/alder" && e.Type == migrate.Written && e.Stage == stages.InstallCCM {
 			w.Worlds["alder"].Stick(true)
@@ -117,8 +119,8 @@ func TestAnotherProcessFulfillsAWish(t *testing.T) {
 		w.Worlds["alder"].Follow()
 		w.managed("birch", false)
 		w.wish("1")
-		starts := w.restarted(seed)
-		got := w.states()
+		w.interval = 0 // a process lives for seconds
+		starts, got := w.restarted(seed), w.states()
 		assert.Truef(t, starts >= 5 && got == "alder=done birch=done cedar=done" && w.object().Status.ObservedRetry == "1", "%d starts with the seed %d: %s", starts, seed, got)
 		w.Migrated(t, "alder", "birch", "cedar")
 		for _, c := range w.object().Status.Clusters {
