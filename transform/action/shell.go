@@ -45,9 +45,10 @@ func Command(format constant, values ...string) string {
 			b.WriteByte('%')
 			rest = rest[2:]
 		default:
-			in.see(rest[0])
-			b.WriteByte(rest[0])
-			rest = rest[1:]
+			n := 1 + strings.IndexByte(rest[1:]+"%", '%')
+			in.see(rest[:n])
+			b.WriteString(rest[:n])
+			rest = rest[n:]
 		}
 	}
 	if len(values) > 0 {
@@ -78,16 +79,16 @@ type quotes struct {
 
 func (q *quotes) any() bool { return q.open != 0 || q.escaped }
 
-func (q *quotes) see(c byte) {
-	switch {
-	case q.escaped:
-		q.escaped = false
-	case c == '\\' && q.open != '\'':
-		q.escaped = true
-	case q.open == c:
-		q.open = 0
-	case q.open == 0 && (c == '\'' || c == '"'):
-		q.open = c
+func (q *quotes) see(text string) {
+	for _, c := range []byte(text) {
+		switch {
+		case q.escaped || c == '\\' && q.open != '\'':
+			q.escaped = !q.escaped
+		case q.open == c:
+			q.open = 0
+		case q.open == 0 && (c == '\'' || c == '"'):
+			q.open = c
+		}
 	}
 }
 
