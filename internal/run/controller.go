@@ -19,7 +19,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
@@ -50,7 +49,6 @@ func (c *Controller) Run(ctx context.Context) error {
 
 // selected are the clusters of a LeaderMigration, with its choices. It makes the runs over them.
 type selected struct {
-	*rancher.Server
 	Migrate
 	names  []string // of the options
 	policy string   // a file
@@ -92,11 +90,6 @@ func (c *Controller) choose(ctx context.Context, spec v1alpha1.LeaderMigrationSp
 		s.Chosen.Timeout = cmp.Or(spec.Timeout.Duration, s.Chosen.Timeout)
 	}
 	return s, nil
-}
-
-// Plan plans a cluster.
-func (s *selected) Plan(ctx context.Context, o rancher.Object) (*plan.Plan, error) {
-	return s.Migrate.Plan(ctx, s.Server, o)
 }
 
 // Open makes the run over a cluster, with connections of its own.

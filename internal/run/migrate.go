@@ -25,11 +25,12 @@ import (
 // Migrate runs stages on live clusters of a Rancher.
 type Migrate struct {
 	*Connector
-	Finder clusters.Finder
-	Engine Engine
-	Chosen migrate.Options // what every run has: those of its planner are the choices
-	Show   func(migrate.Member, migrate.Event)
-	Closed func() bool // the output takes no more
+	*rancher.Server // once it is connected
+	Finder          clusters.Finder
+	Engine          Engine
+	Chosen          migrate.Options // what every run has: those of its planner are the choices
+	Show            func(migrate.Member, migrate.Event)
+	Closed          func() bool // the output takes no more
 
 	// Of many clusters:
 	Canaries []string
@@ -58,26 +59,24 @@ func (m *Migrate) CheckWaves() error {
 var errClosed = errors.New("standard output is closed")
 
 // find finds the clusters that are meant, and completes the choices.
-func (m *Migrate) find(ctx context.Context) (*rancher.Server, []rancher.Object, error) {
+func (m *Migrate) find(ctx context.Context) (objects []rancher.Object, err error) {
 	m.Waits = true
-	server, err := m.Connect(RetryTime)
-	if err != nil {
-		return nil, nil, err
+	if m.Server, err = m.Connect(RetryTime); err != nil {
+		return nil, err
 	}
-	objects, err := server.Find(ctx, m.Query())
-	if err == nil {
-		m.Chosen.Planner.Target.RancherVersion = m.RancherVersion(ctx, server, m.Chosen.Planner.Target.RancherVersion)
+	if objects, err = m.Find(ctx, m.Query()); err == nil {
+		m.Chosen.Planner.Target.RancherVersion = m.RancherVersion(ctx, m.Server, m.Chosen.Planner.Target.RancherVersion)
 	}
-	return server, objects, err
+	return objects, err
 }
 
 // One runs over one cluster, and returns its name; "" where the run did not begin.
 func (m *Migrate) One(ctx context.Context, work func(context.Context, migrate.Options) error) (string, error) {
-	server, objects, err := m.find(ctx)
+	objects, err := m.find(ctx)
 	if err != nil {
 		return "", err
 	}
-	r, err := m.over(ctx, server, objects[0])
+	r, err := m.over(ctx, m.Server, objects[0])
 	if err != nil {
 		return "", err
 	}
@@ -96,7 +95,7 @@ func (m *Migrate) show(of migrate.Member, e migrate.Event, end context.CancelCau
 
 // Many migrates the clusters in waves.
 func (m *Migrate) Many(ctx context.Context) (s migrate.Summary, err error) {
-	server, objects, err := m.find(ctx)
+	objects, err := m.find(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -113,7 +112,7 @@ func (m *Migrate) Many(ctx context.Context) (s migrate.Summary, err error) {
 		return s, err
 	}
 	m.Waves = transition.Split(names, canaries, m.Size)
-	f := &migrate.Fleet{Waves: m.Waves, Limits: m.Limits, Refused: m.refused(ctx, server, objects), Agree: m.Agree}
+	f := &migrate.Fleet{Waves: m.Waves, Limits: m.Limits, Refused: m.refused(ctx, objects), Agree: m.Agree}
 	f.Open = func(cluster string) (migrate.Options, error) { // with connections of its own, as a run over one cluster has
 		server, err := m.Connect(RetryTime)
 		if err != nil {
@@ -145,17 +144,14 @@ func (m *Migrate) namedIn(objects []rancher.Object) (titles []string, err error)
 	return titles, nil
 }
 
-// refused are the clusters that cannot be planned, before any of them is changed.
-func (m *Migrate) refused(ctx context.Context, server *rancher.Server, objects []rancher.Object) map[string]error {
+// refused is why clusters cannot be planned, before any of them is changed; nil for one that can.
+func (m *Migrate) refused(ctx context.Context, objects []rancher.Object) map[string]error {
 	list := map[string]error{}
 	for _, o := range objects {
-		err := transform.Guard(o.Title(), func() error {
-			_, err := m.Plan(ctx, server, o)
+		list[o.Title()] = transform.Guard(o.Title(), func() error {
+			_, err := m.Plan(ctx, o)
 			return err
 		})
-		if err != nil {
-			list[o.Title()] = err
-		}
 	}
 	return list
 }
@@ -183,8 +179,8 @@ func (m *Migrate) over(ctx context.Context, server *rancher.Server, o rancher.Ob
 }
 
 // Plan plans a cluster as the run over it does.
-func (m *Migrate) Plan(ctx context.Context, server *rancher.Server, o rancher.Object) (*plan.Plan, error) {
-	found, err := m.open(ctx, server, o)
+func (m *Migrate) Plan(ctx context.Context, o rancher.Object) (*plan.Plan, error) {
+	found, err := m.open(ctx, m.Server, o)
 	if err != nil {
 		return nil, err
 	}
