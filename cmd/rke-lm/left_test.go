@@ -92,9 +92,7 @@ func leads(t *testing.T, input string, flags []string) int {
 			if !maps.Equal(now, promised) {
 				t.Fatalf("it is done, and not what was promised:\n%s", udiff.Unified("promised", "now", promised[input], now[input]))
 			}
-			if r := runHere(t, "", append([]string{"apply", "--next"}, left...)...); r.code != transform.ExitDone || !strings.Contains(r.stderr, ": nothing to do\n") {
-				t.Fatalf("exit %d\n%s", r.code, r.stderr)
-			}
+			runHere(t, "", append([]string{"apply", "--next"}, left...)...).shows(t, "apply --next", transform.ExitDone, ": nothing to do\n")
 			return 1
 		}
 		assert.Mustf(t, !strings.Contains(r.stdout, ", done: 1\n") && r.code == transform.ExitFound, "exit %d, and something is next:\n%s", r.code, r.stdout)
@@ -107,9 +105,7 @@ func leads(t *testing.T, input string, flags []string) int {
 			continue
 		}
 		stage := args[slices.Index(args, "--stage")+1]
-		if r := runHere(t, "", append([]string{"apply", "--next"}, left...)...); r.code != transform.ExitFound || !strings.Contains(r.stderr, ": "+stage+" ") {
-			t.Fatalf("%s, and apply --next: exit %d\n%s", next, r.code, r.stderr)
-		}
+		runHere(t, "", append([]string{"apply", "--next"}, left...)...).shows(t, next+", and apply --next", transform.ExitFound, ": "+stage+" ")
 		if slices.Contains(edits, stage) && strings.Contains(r.stdout, stage+"  to do\n") { // no manager runs, as the plan states what to do then
 			r := runHere(t, "", append([]string{"apply", "--stage", stage}, left...)...)
 			assert.Mustf(t, r.code == transform.ExitDone, "exit %d\n%s", r.code, r.stderr)

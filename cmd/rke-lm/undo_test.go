@@ -46,6 +46,10 @@ var nextMinor = map[string]string{
 
 // TestEveryStageCanBeUndone plans every golden input in every way, and applies
 // and undoes the plans. What follows from a document alone is worked out once for all of them.
+func TestAStageThatCannotBeEditedBlocksNoEarlierOne(t *testing.T) {
+	shows(t, transform.ExitDone, "apply --next --stdout "+inputOf(t, "rke2-anchors"), "grant-migration-lease printed")
+}
+
 func TestEveryStageCanBeUndone(t *testing.T) {
 	sweep(t)
 	var timed atomic.Int32 // clusters that get timings

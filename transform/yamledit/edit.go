@@ -15,11 +15,12 @@ import (
 // as it was before the edit, so the order of calls matters only for what is put
 // at one place. The first mistake is kept and returned by Apply.
 type Edit struct {
-	doc   *Document
-	ops   map[*yaml.Node]*change // by the node that changes
-	order []*change
-	inner []*Embedded // embedded streams, in the order of use
-	err   error
+	doc    *Document
+	ops    map[*yaml.Node]*change // by the node that changes
+	order  []*change
+	inner  []*Embedded // embedded streams, in the order of use
+	err    error       // the first mistake
+	failed error       // the first one of Fail
 
 	others []*Edit // of other documents
 
@@ -96,7 +97,7 @@ func (e *Edit) Rename(n Node, key string) {
 		return
 	}
 	if n.key == nil || n.Parent().Get(key).Exists() {
-		e.Fail(n.Errorf("the key cannot be renamed", "rename it manually"))
+		e.fail(n.Errorf("the key cannot be renamed", "rename it manually"))
 		return
 	}
 	e.change(n).rename = &key
@@ -136,7 +137,7 @@ func (e *Edit) InsertAfter(sibling Node, key string, v any) {
 
 func (e *Edit) insertKey(m Node, i int, key string, v any) {
 	if m.Exists() && m.Get(key).Exists() {
-		e.Fail(m.Errorf("the key "+key+" already exists", "remove it first"))
+		e.fail(m.Errorf("the key "+key+" already exists", "remove it first"))
 		return
 	}
 	if sorted, ok := sortedPlace(m, key); ok {
@@ -162,7 +163,7 @@ func (e *Edit) Remove(n Node) {
 	}
 	p := n.Parent()
 	if !p.Exists() {
-		e.Fail(n.Errorf("the whole document cannot be removed", "delete the file"))
+		e.fail(n.Errorf("the whole document cannot be removed", "delete the file"))
 		return
 	}
 	e.change(p).remove[n.index] = true
@@ -181,7 +182,7 @@ func (e *Edit) Adopt(n Node, entries []Node) {
 			return
 		}
 		if c.Parent().y != p.y || c.index != n.index+1+i {
-			e.Fail(c.Errorf("the entry is not directly below "+n.Key(), "indent it manually"))
+			e.fail(c.Errorf("the entry is not directly below "+n.Key(), "indent it manually"))
 			return
 		}
 		e.change(p).moved[c.index] = true
@@ -194,7 +195,7 @@ func (e *Edit) insert(c Node, i int, key string, v any) {
 		return
 	}
 	if !c.IsMap() && !c.IsList() {
-		e.Fail(c.Errorf("neither a mapping nor a list", "write it as one manually"))
+		e.fail(c.Errorf("neither a mapping nor a list", "write it as one manually"))
 		return
 	}
 	ch := e.change(c)
@@ -208,11 +209,11 @@ func (e *Edit) writable(n Node, inside bool) bool {
 	case e.err != nil:
 		return false
 	case !n.Exists() || n.doc != e.doc:
-		e.Fail(&Error{File: e.doc.File(), Line: e.doc.chunk.Line + 1, What: "an edit names a node that is not in the document", Do: "report this as a bug of rke-lm"})
+		e.fail(&Error{File: e.doc.File(), Line: e.doc.chunk.Line + 1, What: "an edit names a node that is not in the document", Do: "report this as a bug of rke-lm"})
 		return false
 	}
 	if err := n.sharedAbove(inside); err != nil {
-		e.Fail(err)
+		e.fail(err)
 		return false
 	}
 	return true
@@ -226,7 +227,7 @@ func (e *Edit) reveals(n Node) bool {
 	i := slices.Index(n.parent.y.Content, mergeKey(n.parent.y))
 	for _, from := range sources(n.parent.y.Content[i+1]) {
 		if slices.ContainsFunc(pairs(from), func(p pair) bool { return sameKey(p.key, n.key) }) {
-			e.Fail(n.Errorf("a merge key (<<) of the mapping has the same key, which would take effect instead", "copy the values to where they are used"))
+			e.fail(n.Errorf("a merge key (<<) of the mapping has the same key, which would take effect instead", "copy the values to where they are used"))
 			return false
 		}
 	}
@@ -243,16 +244,22 @@ func (e *Edit) change(n Node) *change {
 	return c
 }
 
-// Fail keeps an error, unless there is one already: what queues changes goes on, and Apply returns it.
-func (e *Edit) Fail(err error) {
+func (e *Edit) fail(err error) {
 	if e.err == nil {
 		e.err = err
 	}
 }
 
-// Err returns the first error of the edit, or of one of a document in it; nil for none.
+// Fail keeps an error of who queues changes: nothing can be queued any more. Err and Apply return the first one.
+func (e *Edit) Fail(err error) {
+	e.fail(err)
+	e.failed = cmp.Or(e.failed, err)
+}
+
+// Err returns the first error that Fail kept for the edit, or for one of a document in it; nil for none. A change
+// that cannot be made fails in Apply: before it is made it only shows that something is left to do.
 func (e *Edit) Err() error {
-	err := e.err
+	err := e.failed
 	for _, in := range e.inner {
 		for _, ed := range in.edits {
 			if err == nil && ed != nil {
