@@ -29,6 +29,8 @@ func (r *run) snapshotEtcd(ctx context.Context) (err error) {
 		err = r.askForSnapshot(ctx, by)
 	case transform.SnapshotByObject:
 		err = r.backup(ctx, by)
+	default:
+		return nil
 	}
 	if err == nil {
 		r.transition, err = r.planned(ctx, t.Stage)

@@ -71,7 +71,7 @@ func (r *run) emit(event Event) {
 	if r.OnEvent == nil {
 		return
 	}
-	event.Time, event.Cluster, event.Stage = time.Now().UTC(), r.Object.Title(), r.progress.stage
+	event.Time, event.Cluster, event.Stage = time.Now().UTC(), r.title, r.progress.stage
 	r.OnEvent(event)
 }
 
@@ -166,7 +166,7 @@ func (r *run) end(err error) error {
 	if r.plan == nil {
 		return err
 	}
-	e := &End{Title: r.Object.Title(), Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: stages.LeaderAfter(r.progress.last(), r.plan.Target)}}
+	e := &End{Title: r.title, Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: stages.LeaderAfter(r.progress.last(), r.plan.Target)}}
 	if err == nil {
 		message := "all requested stages are done"
 		if r.progress.stage = ""; !r.progress.wrote {

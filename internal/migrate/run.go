@@ -25,7 +25,8 @@ import (
 
 // run is a run in progress.
 type run struct {
-	Options // its Object is as it was read last, and its Planner what the run plans with by now
+	Options        // its Object is as it was read last, and its Planner what the run plans with by now
+	title   string // of the cluster, as the run found it
 	verb    string
 
 	observer *observe.Observer
@@ -93,7 +94,7 @@ func newRun(o Options, verb string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Options: o, verb: verb, observer: &observe.Observer{Client: client}}
+	r := &run{Options: o, title: o.Object.Title(), verb: verb, observer: &observe.Observer{Client: client}}
 	r.cordon, r.helm, r.canary = &cordon{run: r}, helm{r}, &canaryService{run: r}
 	return r, nil
 }
@@ -242,7 +243,7 @@ func (r *run) withAudit(ctx context.Context, work func(context.Context) error) (
 			}
 		}
 	}()
-	return causeOf(ctx, transform.Guard(r.Object.Title(), func() error { return work(ctx) }))
+	return causeOf(ctx, transform.Guard(r.title, func() error { return work(ctx) }))
 }
 
 var errInterrupted = errors.New("interrupted")

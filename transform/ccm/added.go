@@ -4,6 +4,8 @@
 package ccm
 
 import (
+	"cmp"
+	"errors"
 	"regexp"
 	"strings"
 
@@ -17,8 +19,12 @@ import (
 // Added returns the chart of a manifest of Manifest that is to be added to others, as what is
 // there already will change it.
 func Added(there helmchart.Sources, manifest string) (Chart, error) {
-	docs, _ := yamledit.ParseStream(manifest) // rke-lm's own
-	r, err := there.Read(helmchart.Charts(docs)[0], publishedValues)
+	docs, err := yamledit.ParseStream(manifest)
+	charts := helmchart.Charts(docs)
+	if err != nil || len(charts) != 1 { // the repository and the versions are the operator's words
+		return Chart{}, cmp.Or(err, errors.New("the manifests to be added hold no HelmChart"))
+	}
+	r, err := there.Read(charts[0], publishedValues)
 	return Chart{r}, err
 }
 

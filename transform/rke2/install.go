@@ -102,7 +102,9 @@ func (m *migration) installEdit(e *yamledit.Edit) error {
 	if err != nil {
 		return err
 	}
-	e.Fail(m.bundle().Append(e, text))
+	if err := m.bundle().Append(e, text); err != nil { // what the operator chose is in it
+		return err
+	}
 	m.takeCloudConfig(e)
 	return m.completeOver(ed, text)
 }

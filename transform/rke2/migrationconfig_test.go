@@ -158,6 +158,7 @@ func TestWhatCannotCarryAConfigurationIsRefused(t *testing.T) {
 		target       transform.Target
 	}{
 		"a new chart":                {onAWS, mounts, old},
+		"a version that is no word":  {onAWS, "not YAML", with(func(t *transform.Target) { t.ChartVersion = "{a" })},
 		"a chart that is":            {onAWS + strings.Replace(withChart(good...), "0.0.8", "0.0.6", 1), mounts, old},
 		"a chart for the provider":   {onAWS + "  cloud-provider-config: '[Global]'\n", mounts, alone},
 		"an image without a release": {onAWS, "choose a release with --ccm-image-tag", with(func(t *transform.Target) { t.ImageTag = "latest" })},

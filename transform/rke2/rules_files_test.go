@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	ownFile   = "/etc/own.conf"
+	ownFile   = "/etc/own&only.conf" // JSON can escape an ampersand
 	readsOwn  = onAWS + "  kube-controller-manager-arg: [enable-leader-migration, leader-migration-config=" + ownFile + "]\n"
 	fromMap   = "machineSelectorFiles:\n- fileSources:\n  - configMap: {name: own, items: [{key: c, path: " + ownFile + "}]}\n"
 	allowed   = "metadata: {name: own, namespace: fleet-default, annotations: {" + authorizedKey + ": \"other,demo\"}}\n"
@@ -48,8 +48,7 @@ func together(t *testing.T, config string, objects ...string) []*yamledit.Docume
 	cluster := parse(t, document(release, config))
 	var related []*yamledit.Document
 	for i, text := range objects {
-		doc := assert.Value(yamledit.ParseString(fmt.Sprintf("o%d.yaml", i), text))(t)
-		related = append(related, doc)
+		related = append(related, assert.Value(yamledit.ParseString(fmt.Sprintf("o%d.yaml", i), text))(t))
 	}
 	assert.True(t, Format().Grouping.MayGroup(cluster), "the cluster names no object")
 	all, err := Format().Grouping.Group([]*yamledit.Document{cluster}, related)

@@ -241,13 +241,13 @@ func (w *flowWriter) scalar(v any) string {
 	return scalarText(v, w.style.quote, true)
 }
 
-// jsonText writes a scalar as JSON, without escaping <, > and &.
+// jsonText writes a value as JSON, without escaping <, > and &.
 func jsonText(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return "null" // scalars always encode
+		return "null" // values always encode
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

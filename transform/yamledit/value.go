@@ -4,7 +4,6 @@
 package yamledit
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,14 +24,14 @@ func (n Node) Value() any {
 	return value(n.y)
 }
 
-// JSON returns the node's Value as json.Marshal writes it, for decoding into another type. A node that
-// does not exist is null.
+// JSON returns the node's Value as JSON, without escaping <, > and &, for decoding into another type.
+// A node that does not exist is null. No one may change it.
 func (n Node) JSON() []byte {
-	text, err := json.Marshal(n.Value())
-	if err != nil {
-		panic(err) // not reached: the value is one of JSON
+	if n.y == nil {
+		return []byte("null")
 	}
-	return text
+	type asJSON struct{ node *yaml.Node }
+	return Derive(n.doc, asJSON{n.y}, func() []byte { return []byte(jsonText(n.Value())) })
 }
 
 // weight is how many nodes a reader meets in one, aliases read through.
