@@ -49,7 +49,7 @@ type Status struct {
 	Progress *report.Progress // nil where none is shown
 }
 
-// target is an API server to look at.
+// target is an API server to inspect.
 type target struct {
 	name   string
 	server *rancher.Server
@@ -58,7 +58,7 @@ type target struct {
 	manages bool
 }
 
-// targets are the API servers to look at: a Rancher, or the contexts of a kubeconfig.
+// targets are the API servers to inspect: a Rancher, or the contexts of a kubeconfig.
 func (s Status) targets() (list []target, err error) {
 	const retryTime = 5 * time.Second // one cluster that is down must not hold up the others
 	if s.Rancher != "" || s.RancherCLI != "" {
@@ -89,9 +89,9 @@ func (s Status) Run(ctx context.Context) (all Seen, err error) {
 	}
 	defer s.Progress.Start(ctx).End()
 	all.TypeMeta, all.Clusters = report.Type("Status"), []report.Status{}
-	// Each look has a time of its own, and shows what it has found by then.
+	// Each inspection has a time of its own, and shows what it has found by then.
 	for _, one := range clusters.Each(context.WithoutCancel(ctx), StatusServers, targets, func(t target) Seen {
-		return bounded(ctx, statusTime, t.name, func(ctx context.Context) Seen { return s.look(ctx, t) })
+		return bounded(ctx, statusTime, t.name, func(ctx context.Context) Seen { return s.inspect(ctx, t) })
 	}) {
 		all.add(one)
 	}
@@ -117,11 +117,11 @@ func lineOf(s report.Status, code int) Seen {
 
 // bounded looks for no longer than a time. A program for credentials that waits for
 // someone ends with no context, so it is left over.
-func bounded(ctx context.Context, limit time.Duration, name string, look func(context.Context) Seen) Seen {
+func bounded(ctx context.Context, limit time.Duration, name string, inspect func(context.Context) Seen) Seen {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	done := make(chan Seen, 1)
-	go func() { done <- guarded(name, func() Seen { return look(ctx) }) }()
+	go func() { done <- guarded(name, func() Seen { return inspect(ctx) }) }()
 	over := make(chan struct{})
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(finalReport, func() { close(over) }) })()
 	select {
@@ -133,16 +133,16 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 }
 
 // guarded is what was seen, or the line of a fault in the work.
-func guarded(name string, look func() Seen) (s Seen) {
-	if err := transform.Guard(name, func() error { s = look(); return nil }); err != nil {
+func guarded(name string, inspect func() Seen) (s Seen) {
+	if err := transform.Guard(name, func() error { s = inspect(); return nil }); err != nil {
 		return troubled(name, err)
 	}
 	return s
 }
 
-// look returns the clusters of one API server: itself, and those that it
+// inspect returns the clusters of one API server: itself, and those that it
 // provisions as a Rancher. One that cannot be read hides none of the others.
-func (s Status) look(ctx context.Context, t target) (all Seen) {
+func (s Status) inspect(ctx context.Context, t target) (all Seen) {
 	if t.err != nil {
 		return troubled(t.name, t.err)
 	}
@@ -185,7 +185,7 @@ func (s Status) managed(ctx context.Context, t target) (Seen, error) {
 		}
 		return r
 	}
-	// What was listed is shown, also after the time that a look has.
+	// What was listed is shown, also after the time that an inspection has.
 	for _, r := range clusters.Each(context.WithoutCancel(ctx), StatusReads, objects, read) {
 		all.add(r)
 	}
