@@ -21,7 +21,7 @@ type Checked[C any] struct {
 }
 
 // Correction queues the correction of one finding.
-type Correction = func(*yamledit.Edit) error
+type Correction = func(*yamledit.Edit)
 
 // Row is the row of a rule that can be accepted.
 func Row[C any](id string, severity Severity, guards []string, check func(C, *Findings), doc string) Checked[C] {
@@ -75,11 +75,11 @@ func FixesOf[C any](table []Checked[C], c C) []Fix {
 	return fixes
 }
 
-// Fix is the mechanical correction of one finding, in the first document of a cluster. Queue fails where it takes a
+// Fix is the mechanical correction of one finding, in the first document of a cluster. The edit fails where it takes a
 // hand.
 type Fix struct {
 	Rule  string
-	Queue func(*yamledit.Edit) error
+	Queue func(*yamledit.Edit)
 }
 
 // Fixer is a Cluster that knows corrections of its findings.

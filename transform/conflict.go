@@ -38,10 +38,10 @@ func Undetermined(at yamledit.Node, what string) error {
 }
 
 // EditOf makes the Edit of a stage from what queues it in a document.
-func EditOf(doc *yamledit.Document, queue func(*yamledit.Edit) error) func() (*yamledit.Edit, error) {
+func EditOf(doc *yamledit.Document, queue func(*yamledit.Edit)) func() (*yamledit.Edit, error) {
 	return func() (*yamledit.Edit, error) {
 		e := doc.Edit()
-		e.Fail(queue(e))
+		queue(e)
 		if err := e.Err(); err != nil {
 			return nil, err
 		}
@@ -65,8 +65,8 @@ func (r *Reverse) Usual(at yamledit.Node, what string) {
 }
 
 // Reversed queues an undo in an edit.
-func Reversed(e *yamledit.Edit, t Target, queue func(*Reverse) error) error {
+func Reversed(e *yamledit.Edit, t Target, queue func(*Reverse)) {
 	r := &Reverse{Edit: e, target: t}
-	e.Fail(queue(r))
-	return cmp.Or(e.Err(), r.open)
+	queue(r)
+	e.Fail(cmp.Or(e.Err(), r.open))
 }

@@ -78,10 +78,10 @@ type Change struct {
 
 // ChangeOf makes a change from what queues it and its undo in a document, and from a check of a format's own type of
 // clusters. Without undo it cannot be undone.
-func ChangeOf[C Cluster](doc *yamledit.Document, t Target, edit func(*yamledit.Edit) error, check func(after C) error, undo func(*Reverse) error) Change {
+func ChangeOf[C Cluster](doc *yamledit.Document, t Target, edit func(*yamledit.Edit), check func(after C) error, undo func(*Reverse)) Change {
 	c := Change{Edit: EditOf(doc, edit), Check: CheckBy(check)}
 	if undo != nil {
-		c.Undo = EditOf(doc, func(e *yamledit.Edit) error { return Reversed(e, t, undo) })
+		c.Undo = EditOf(doc, func(e *yamledit.Edit) { Reversed(e, t, undo) })
 	}
 	return c
 }

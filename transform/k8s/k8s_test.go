@@ -51,9 +51,9 @@ func TestAnUpgradeIsOneMinorAtMost(t *testing.T) {
 	} {
 		m, doc := move(t, "v1.26.5", to)
 		e := doc.Edit()
-		err := m.Queue(e)
+		m.Queue(e)
 		got := ""
-		if err != nil {
+		if err := e.Err(); err != nil {
 			got = err.Error()
 		} else if after, _, err := e.Apply(); err == nil {
 			got = string(after.Bytes())

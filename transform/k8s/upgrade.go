@@ -60,20 +60,17 @@ func (m Upgrade) Caution() string {
 	return "The undo writes " + m.From + " into the file again, but Kubernetes cannot be downgraded: restore a snapshot of etcd."
 }
 
-// Queue writes the new release. It fails for one that is no release of the
+// Queue writes the new release. The edit fails for one that is no release of the
 // format, is older, or lies more than one minor up.
-func (m Upgrade) Queue(e *yamledit.Edit) error {
-	if !m.Planned() {
-		return nil
+func (m Upgrade) Queue(e *yamledit.Edit) {
+	switch err := m.stated(); {
+	case !m.Planned():
+	case err != nil:
+		e.Fail(err)
+	default:
+		e.Fail(m.Check(m.At))
+		e.Set(m.At, m.To)
 	}
-	if err := m.stated(); err != nil {
-		return err
-	}
-	if err := m.Check(m.At); err != nil {
-		return err
-	}
-	e.Set(m.At, m.To)
-	return nil
 }
 
 func (m Upgrade) stated() error {

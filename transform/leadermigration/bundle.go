@@ -37,44 +37,46 @@ func (b Bundle) Documents() ([]*yamledit.Document, error) {
 }
 
 // Append adds manifests after the existing ones.
-func (b Bundle) Append(e *yamledit.Edit, text string) error {
+func (b Bundle) Append(e *yamledit.Edit, text string) {
 	at := b.At()
 	if !at.Exists() || at.IsNull() {
 		// A new string ends in the last line, so that it is stripped (|-).
 		e.Put(b.Holder, strings.TrimSuffix(text, "\n"), b.Key)
-		return nil
+		return
 	}
 	in, err := e.Embedded(at)
 	if err != nil {
-		return err
+		e.Fail(err)
+		return
 	}
 	in.Append(text)
-	return nil
 }
 
 // Remove takes manifests out by their indexes, and the key with the last one.
 // Then the file does not show what was there before.
-func (b Bundle) Remove(e *transform.Reverse, which []int) error {
+func (b Bundle) Remove(e *transform.Reverse, which []int) {
 	alone, err := b.At().Embedded()
 	if err != nil {
-		return err
+		e.Fail(err)
+		return
 	}
 	remove(alone, which)
 	empty, err := alone.Empty()
 	if err != nil {
-		return err
+		e.Fail(err)
+		return
 	}
 	if empty {
 		e.Remove(b.At())
 		e.Usual(b.At(), "it contains nothing else, and was either absent or empty before")
-		return nil
+		return
 	}
 	in, err := e.Embedded(b.At())
 	if err != nil {
-		return err
+		e.Fail(err)
+		return
 	}
 	remove(in, which)
-	return nil
 }
 
 func remove(in *yamledit.Embedded, which []int) {

@@ -11,16 +11,17 @@ import (
 )
 
 // Grant adds a Role and RoleBinding for the migration lease, unless the manifests
-// grant it already. It fails where others of the name grant something else.
-func (b Bundle) Grant(e *yamledit.Edit) error {
+// grant it already. The edit fails where others of the name grant something else.
+func (b Bundle) Grant(e *yamledit.Edit) {
 	docs, err := b.Documents()
 	if err != nil || Granted(docs, b.Lease) {
-		return err
+		e.Fail(err)
+		return
 	}
 	if n, found := conflict(docs, b.Lease); found {
-		return n.Errorf("a manifest with the name "+b.Lease+" exists, but does not permit kube-controller-manager to acquire the migration lease", "complete its rules and subjects, or rename it")
+		e.Fail(n.Errorf("a manifest with the name "+b.Lease+" exists, but does not permit kube-controller-manager to acquire the migration lease", "complete its rules and subjects, or rename it"))
 	}
-	return b.Append(e, Grant(b.Lease))
+	b.Append(e, Grant(b.Lease))
 }
 
 // Grants reports whether the manifests grant the migration lease, or cannot be read.
@@ -42,25 +43,26 @@ func (b Bundle) CheckGrant() error {
 	return fmt.Errorf("the manifest would not permit %s to acquire the migration lease", ManagerUser)
 }
 
-// Revoke takes the Role and the RoleBinding out. It fails where the file does not
+// Revoke takes the Role and the RoleBinding out. The edit fails where the file does not
 // tell that they are there for the migration alone.
-func (b Bundle) Revoke(e *transform.Reverse) error {
+func (b Bundle) Revoke(e *transform.Reverse) {
 	docs, err := b.Documents()
 	if err != nil {
-		return err
+		e.Fail(err)
+		return
 	}
 	n, there := conflict(docs, b.Lease)
 	if !there {
-		return nil
+		return
 	}
 	ours, all := WhereIn(docs, Grant(b.Lease))
 	if !all {
-		return transform.Lost(n, "this manifest differs from the one that rke-lm writes, so it may have another purpose")
+		e.Fail(transform.Lost(n, "this manifest differs from the one that rke-lm writes, so it may have another purpose"))
 	}
 	if n, used := usedBy(docs, ours, b.Lease); used {
-		return transform.Lost(n, "this manifest also uses the role "+b.Lease)
+		e.Fail(transform.Lost(n, "this manifest also uses the role "+b.Lease))
 	}
-	return b.Remove(e, ours)
+	b.Remove(e, ours)
 }
 
 // CheckGranted refuses to give the flag back to a manager that could not lock the

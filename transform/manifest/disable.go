@@ -43,18 +43,17 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 // whose provider is in no manifest; the flag leaves after them.
 func (m *migration) hidesSwitch() bool { return !m.target.KeepLeaderMigration && m.on(leaderFlag) }
 
-func (m *migration) disableEdit(e *yamledit.Edit) error {
+func (m *migration) disableEdit(e *yamledit.Edit) {
 	if tag := m.finalTag(); tag != "" {
 		m.moveTo(e, tag)
 	}
 	if m.target.KeepLeaderMigration || !m.on(leaderFlag) {
-		return nil
+		return
 	}
 	if !m.finished() {
 		e.Put(m.Root, markValue, "metadata", "annotations", markKey)
 	}
 	m.leave(e, args.Update{})
-	return nil
 }
 
 // finished reports whether the manifest states that its migration is complete.

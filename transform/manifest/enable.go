@@ -100,11 +100,10 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 	})
 }
 
-func (m *migration) enableEdit(e *yamledit.Edit) error {
+func (m *migration) enableEdit(e *yamledit.Edit) {
 	if !m.isExternal() {
 		m.join(e)
 	}
-	return nil
 }
 
 // showsMigration reports whether the documents have what only leader migration leaves.

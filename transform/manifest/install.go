@@ -42,11 +42,10 @@ func (m *migration) preparation() transform.Preparation {
 	return aws.ManagerNeeds("")
 }
 
-func (m *migration) installEdit(e *yamledit.Edit) error {
+func (m *migration) installEdit(e *yamledit.Edit) {
 	if !m.target.NoLeaderMigration && (!m.finished() || m.on(leaderFlag)) {
 		m.join(e)
 	}
-	return nil
 }
 
 // rbacFile is the Role and RoleBinding in a plan folder.

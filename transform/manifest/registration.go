@@ -74,17 +74,15 @@ func moveProvider(e *yamledit.Edit, in arguments, from, to string) {
 	}
 }
 
-func (m *migration) registrationEdit(e *yamledit.Edit) error {
+func (m *migration) registrationEdit(e *yamledit.Edit) {
 	moveProvider(e, m.arguments, inTree, external)
-	return nil
 }
 
-func (m *migration) registrationUndo(e *transform.Reverse) error {
+func (m *migration) registrationUndo(e *transform.Reverse) {
 	if name, at := m.provider(); name == external {
 		e.Fail(k8s.CheckRollback(m.move().Reached(), at))
 	}
 	moveProvider(e.Edit, m.arguments, external, inTree)
-	return nil
 }
 
 func (m *migration) checkRegistration(after *migration) error {

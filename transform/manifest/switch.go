@@ -87,7 +87,7 @@ func (m *migration) ipamWhy() string {
 	return " The nodeipam controller moves to the cloud-controller-manager as well, so kube-controller-manager stops running it."
 }
 
-func (m *migration) switchEdit(e *yamledit.Edit) error {
+func (m *migration) switchEdit(e *yamledit.Edit) {
 	if move := m.move(); move.Planned() {
 		m.moveTo(e, move.To)
 	}
@@ -97,7 +97,6 @@ func (m *migration) switchEdit(e *yamledit.Edit) error {
 	}
 	m.leave(e, u)
 	moveProvider(e, m.apiServer, inTree, external) // kubeadm would write it again as it was
-	return nil
 }
 
 // withoutIPAM returns the list of controllers that leaves nodeipam out, where the
@@ -155,7 +154,7 @@ func (m *migration) moveTo(e *yamledit.Edit, tag string) {
 	switch {
 	case tag == stated:
 	case m.Kind == kindConfiguration:
-		e.Fail(move.Queue(e))
+		move.Queue(e)
 	case image.Digest != "" || releaseOf(stated) != stated:
 		e.Fail(at.Errorf("the image has a digest, or a tag with more than the release, so the release cannot be changed", "remove --target-version, and change the image manually"))
 	default:

@@ -24,16 +24,15 @@ import (
 // joinUndo takes a manager out of the migration: what join writes goes, the last
 // arguments with their mount and their volume. Of an external manager the switch
 // is undone first.
-func (m *migration) joinUndo(e *transform.Reverse) error {
+func (m *migration) joinUndo(e *transform.Reverse) {
 	if !m.on(leaderFlag) {
-		return nil
+		return
 	}
 	if a, _ := m.flag(leaderFlag); !m.isJoined() {
-		return transform.Lost(a.Node, "--"+leaderFlag+" differs from what rke-lm writes, so it existed before")
+		e.Fail(transform.Lost(a.Node, "--"+leaderFlag+" differs from what rke-lm writes, so it existed before"))
 	}
 	m.leave(e.Edit, args.Update{Remove: m.joined()})
 	m.emptied(e)
-	return nil
 }
 
 // isJoined reports whether the flags of the migration are where join puts them.
@@ -76,13 +75,13 @@ func (m *migration) emptied(e *transform.Reverse) {
 
 // switchUndo makes the manager in-tree again and lets it join the migration in
 // the same edit: without the flag both managers would run the cloud controllers.
-func (m *migration) switchUndo(e *transform.Reverse) error {
+func (m *migration) switchUndo(e *transform.Reverse) {
 	if !m.isExternal() {
-		return nil
+		return
 	}
 	at, _ := m.versionAt()
 	if k8s.From(m.Version, k8s.FirstWithout) {
-		return &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to roll back to", "keep the external provider")}
+		e.Fail(&transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to roll back to", "keep the external provider")})
 	}
 	back, err := *m, error(nil)
 	back.target, err = m.stages().Undone(e, at)
@@ -97,7 +96,6 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	if !m.target.NoLeaderMigration {
 		back.join(e.Edit)
 	}
-	return nil
 }
 
 // withIPAM lets kube-controller-manager run nodeipam again.
@@ -119,18 +117,17 @@ func (m *migration) withIPAM(e *transform.Reverse, u *args.Update) {
 }
 
 // disableUndo lets the cloud-controller-manager join the migration again.
-func (m *migration) disableUndo(e *transform.Reverse) error {
+func (m *migration) disableUndo(e *transform.Reverse) {
 	if m.on(leaderFlag) && m.target.KeepLeaderMigration {
 		m.imageBack(e)
 	}
 	if !m.finished() || m.on(leaderFlag) {
-		return nil
+		return
 	}
 	at := m.Root.Get("metadata", "annotations", markKey)
 	e.Usual(at, "the flag was at an unknown place among the arguments, and the image may have been a different one")
 	drop(e.Edit, at)
 	m.join(e.Edit)
-	return nil
 }
 
 // imageBack makes the choice for an image that the last stage may have moved: the one before

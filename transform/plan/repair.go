@@ -33,9 +33,7 @@ func repairOne(d transform.Format, c transform.Cluster, target transform.Target)
 	before := count(c)
 	for _, fix := range f.Fixes() {
 		e := c.Documents()[0].Edit()
-		if fix.Queue(e) != nil {
-			continue
-		}
+		fix.Queue(e)
 		fixed, err := revise(c.Documents(), e)
 		if err != nil {
 			continue

@@ -49,14 +49,14 @@ func lettersFormat(fixes func(*yamledit.Document) []transform.Fix) transform.For
 
 // replace is a fix of a rule that sets the first item that reads old.
 func replace(doc *yamledit.Document, rule, old, now string) transform.Fix {
-	return transform.Fix{Rule: rule, Queue: func(e *yamledit.Edit) error {
+	return transform.Fix{Rule: rule, Queue: func(e *yamledit.Edit) {
 		for _, n := range doc.Root().Items() {
 			if s, _ := n.String(); s == old {
 				e.Set(n, now)
-				return nil
+				return
 			}
 		}
-		return errors.New("there is nothing to fix")
+		e.Fail(errors.New("there is nothing to fix"))
 	}}
 }
 
@@ -76,10 +76,10 @@ func TestRepairKeepsFixesThatHelp(t *testing.T) {
 			return []transform.Fix{replace(d, "b", "a", "b")}
 		}, nil},
 		{"none that cannot be made", "[a]\n", "[a]\n", func(d *yamledit.Document) []transform.Fix {
-			return []transform.Fix{replace(d, "a", "c", "fine"), {Rule: "a", Queue: func(e *yamledit.Edit) error { e.Remove(d.Root()); return nil }}}
+			return []transform.Fix{replace(d, "a", "c", "fine"), {Rule: "a", Queue: func(e *yamledit.Edit) { e.Remove(d.Root()) }}}
 		}, nil},
 		{"none after which nothing can be read", "[a]\n", "[a]\n", func(d *yamledit.Document) []transform.Fix {
-			return []transform.Fix{{Rule: "a", Queue: func(e *yamledit.Edit) error { e.Remove(d.Root().Items()[0]); return nil }}}
+			return []transform.Fix{{Rule: "a", Queue: func(e *yamledit.Edit) { e.Remove(d.Root().Items()[0]) }}}
 		}, nil},
 	} {
 		d := lettersFormat(c.fixes)

@@ -27,12 +27,11 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 	})
 }
 
-func (m *migration) enableEdit(e *yamledit.Edit) error {
+func (m *migration) enableEdit(e *yamledit.Edit) {
 	if m.isExternal() || m.migrates() && !m.lacksConfig() && len(m.timings()) == 0 {
-		return nil // nothing puts the flag on an external manager
+		return // nothing puts the flag on an external manager
 	}
 	m.setFlag(e)
-	return nil
 }
 
 // setFlag switches the flag on, and names the configuration. Arguments that may be
@@ -77,24 +76,23 @@ func (m *migration) checkEnable(after *migration) error {
 
 // enableUndo takes the flag off the manager. An external manager has none: there
 // the switch is undone first.
-func (m *migration) enableUndo(e *transform.Reverse) error {
+func (m *migration) enableUndo(e *transform.Reverse) {
 	if m.isExternal() || !m.migrates() {
-		return nil
+		return
 	}
 	if n := m.get(servicesKey, manager, argsArrayKey).Get(leaderFlag); n.Exists() {
-		return transform.Lost(n, leaderFlag+" differs from what rke-lm writes, so it existed before")
+		e.Fail(transform.Lost(n, leaderFlag+" differs from what rke-lm writes, so it existed before"))
 	}
 	at := m.get(servicesKey, manager, argsKey)
 	flag := at.Get(leaderFlag)
 	if text, _ := flag.String(); text != "true" {
-		return transform.Lost(flag, leaderFlag+" differs from what rke-lm writes, so it existed before")
+		e.Fail(transform.Lost(flag, leaderFlag+" differs from what rke-lm writes, so it existed before"))
 	}
 	names := m.leaving()
 	m.removeFlags(e.Edit, names)
 	if at.Len() <= len(names) {
 		e.Usual(at, "it has no other argument, and was absent, empty or null before")
 	}
-	return nil
 }
 
 // removeFlags takes flags off the manager, and with them the mappings that hold

@@ -39,11 +39,11 @@ func (m *migration) grantMigrationLease() transform.Stage {
 // lease.
 func (m *migration) neverGranted() bool { return m.isExternal() && !m.bundle().Grants() }
 
-func (m *migration) grantEdit(e *yamledit.Edit) error {
+func (m *migration) grantEdit(e *yamledit.Edit) {
 	if m.isExternal() {
-		return nil
+		return
 	}
-	return m.bundle().Grant(e)
+	m.bundle().Grant(e)
 }
 
 // checkGrant requires that only addons changed, and that the lease can be locked.

@@ -41,7 +41,7 @@ func (m *migration) extraArgsType(found *transform.Findings) {
 
 func (m *migration) quoteExtraArgs() []transform.Correction {
 	return lists.Map(m.unquoted(), func(a args.Arg) transform.Correction {
-		return func(e *yamledit.Edit) error { e.Set(a.Node, a.Value); return nil }
+		return func(e *yamledit.Edit) { e.Set(a.Node, a.Value) }
 	})
 }
 
@@ -64,7 +64,7 @@ func (m *migration) unknownService(found *transform.Findings) {
 
 func (m *migration) spellServices() []transform.Correction {
 	return lists.Map(m.underscored(), func(n yamledit.Node) transform.Correction {
-		return func(e *yamledit.Edit) error { e.Rename(n, dashed(n.Key())); return nil }
+		return func(e *yamledit.Edit) { e.Rename(n, dashed(n.Key())) }
 	})
 }
 

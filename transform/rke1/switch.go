@@ -82,8 +82,8 @@ func (m *migration) metadataWhy() string {
 	return why
 }
 
-func (m *migration) switchEdit(e *yamledit.Edit) error {
-	e.Fail(m.upgradeEdit(e))
+func (m *migration) switchEdit(e *yamledit.Edit) {
+	m.upgradeEdit(e)
 	m.switchProvider(e)
 	for _, at := range lists.Flat(components, m.places) {
 		if args.Value(args.OfMap(at), componentFlag) == inTree {
@@ -91,7 +91,6 @@ func (m *migration) switchEdit(e *yamledit.Edit) error {
 		}
 	}
 	m.removeFlags(e, m.leaving())
-	return nil
 }
 
 // switchProvider edits cloud_provider: the name, where the names of nodes come

@@ -13,9 +13,9 @@ import (
 // switchUndo makes the provider in-tree again and gives the manager its flag in
 // the same edit: without the flag both managers would run the cloud controllers.
 // The text of customCloudProvider stays, which RKE takes for aws as well.
-func (m *migration) switchUndo(e *transform.Reverse) error {
+func (m *migration) switchUndo(e *transform.Reverse) {
 	if !m.isExternal() {
-		return nil
+		return
 	}
 	name, back, err := m.get(providerKey, nameKey), *m, error(nil)
 	back.target, err = m.stages().Undone(e, name)
@@ -30,7 +30,6 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	if !m.target.NoLeaderMigration {
 		back.setFlag(e.Edit)
 	}
-	return nil
 }
 
 // checkRollback refuses where there is none, or where the document does not hold

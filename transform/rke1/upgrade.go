@@ -61,11 +61,11 @@ func (m *migration) upgradeKubernetes() transform.Stage {
 }
 
 // upgradeEdit refuses a file whose own image of Kubernetes counts before the version.
-func (m *migration) upgradeEdit(e *yamledit.Edit) error {
+func (m *migration) upgradeEdit(e *yamledit.Edit) {
 	if m.move().Planned() && m.imageTag() != "" {
-		return m.get(imagesKey, kubernetesKey).Errorf("a custom image keeps its release, regardless of "+m.spelling.of(versionKey), "remove it, or remove --target-version")
+		e.Fail(m.get(imagesKey, kubernetesKey).Errorf("a custom image keeps its release, regardless of "+m.spelling.of(versionKey), "remove it, or remove --target-version"))
 	}
-	return m.move().Queue(e)
+	m.move().Queue(e)
 }
 
 // checkUpgrade requires that the release changes, and nothing else.

@@ -40,15 +40,14 @@ func (m *migration) helmWithValues(why string) action.Action {
 	return m.helm(m.file.doc.File(), why)
 }
 
-func (m *migration) completeValues(e *yamledit.Edit) error {
+func (m *migration) completeValues(e *yamledit.Edit) {
 	if m.isExternal() && m.target.Situation != transform.Broken && !m.file.chart.Migrates() {
-		return nil // it has left the migration, or never took part
+		return // it has left the migration, or never took part
 	}
 	if !m.target.Situation.HasInTreeProvider() {
 		m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), false)
 	}
 	m.file.chart.CompleteValues(e, m.chartOptions(m.Version), m.chartNodes())
-	return nil
 }
 
 // checkCompleted requires that RKE reads the same, and that the chart takes part in the migration
@@ -62,9 +61,9 @@ func nothing(string, any, any) bool { return false }
 
 // uncompleteValues takes the chart out of a migration that has not begun. What else the stage
 // added does not show.
-func (m *migration) uncompleteValues(e *transform.Reverse) error {
+func (m *migration) uncompleteValues(e *transform.Reverse) {
 	if !m.file.chart.Migrates() {
-		return nil
+		return
 	}
 	at := m.file.doc.Root().Get("args")
 	e.Usual(at, "the other values of the chart existed before or were added by the stage")
@@ -74,7 +73,6 @@ func (m *migration) uncompleteValues(e *transform.Reverse) error {
 		}
 	}
 	m.file.chart.StopMigrating(ccm.Edits{File: e.Edit}, "", false)
-	return nil
 }
 
 // disableByValues takes the chart out of the migration.
@@ -90,9 +88,8 @@ func (m *migration) disableByValues() transform.Stage {
 	return m.stages().Disable(s, false)
 }
 
-func (m *migration) leaveMigration(e *yamledit.Edit) error {
+func (m *migration) leaveMigration(e *yamledit.Edit) {
 	m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), m.target.KeepLeaderMigration)
-	return nil
 }
 
 func (m *migration) checkLeft(after *migration) error {
@@ -104,14 +101,14 @@ func (m *migration) checkLeft(after *migration) error {
 
 // rejoinMigration gives the chart its flag back. The image stays: it is the one of the cluster's
 // minor.
-func (m *migration) rejoinMigration(e *transform.Reverse) error {
+func (m *migration) rejoinMigration(e *transform.Reverse) {
 	chart := m.file.chart
 	if !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
-		return nil
+		return
 	}
 	root := m.file.doc.Root()
 	if k8s.From(m.Version, "v1.28") {
-		return transform.Lost(root, "at Kubernetes "+semver.MajorMinor(m.Version)[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag")
+		e.Fail(transform.Lost(root, "at Kubernetes "+semver.MajorMinor(m.Version)[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag"))
 	}
 	o := m.chartOptions(m.Version)
 	o.CloudConfig = args.Has(chart.Args(), "cloud-config")
@@ -119,10 +116,9 @@ func (m *migration) rejoinMigration(e *transform.Reverse) error {
 		e.Usual(root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments")
 	}
 	if chart.Migrates() {
-		return nil // it was to keep the flag
+		return // it was to keep the flag
 	}
 	chart.StartMigrating(ccm.Edits{File: e.Edit}, o)
-	return nil
 }
 
 // writtenByUs reports whether the file has the values that a plan folder has, but for the flag.
@@ -141,9 +137,8 @@ func (m *migration) upgradeByValues() transform.Stage {
 	})
 }
 
-func (m *migration) raiseImage(e *yamledit.Edit) error {
+func (m *migration) raiseImage(e *yamledit.Edit) {
 	m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), true)
-	return nil
 }
 
 func (m *migration) checkImage(after *migration) error {

@@ -38,17 +38,16 @@ func (m *migration) disableWhy() string {
 	return m.stages().DisableWhy() + " The configuration leaves the chart as well."
 }
 
-func (m *migration) disableEdit(e *yamledit.Edit) error {
+func (m *migration) disableEdit(e *yamledit.Edit) {
 	ed, chart, found := m.editChart(e)
 	switch {
 	case !found && m.target.KeepLeaderMigration:
-		return nil
+		return
 	case !found:
 		m.editWorkload(e, false)
-		return nil
+		return
 	}
 	chart.StopMigrating(ed, m.finalTag(chart), m.target.KeepLeaderMigration)
-	return nil
 }
 
 // finalTag returns the image tag that the chart has to have at the end, or "".

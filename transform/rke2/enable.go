@@ -63,9 +63,9 @@ func (m *migration) managerLocations() []effective.Layer {
 	return lists.Where(m.LayersWith(managerArgs), func(l effective.Layer) bool { return matched[l.Index] })
 }
 
-func (m *migration) enableEdit(e *yamledit.Edit) error {
+func (m *migration) enableEdit(e *yamledit.Edit) {
 	if m.switching() {
-		return nil
+		return
 	}
 	for _, l := range m.managerLocations() {
 		at := l.Get(managerArgs)
@@ -75,7 +75,6 @@ func (m *migration) enableEdit(e *yamledit.Edit) error {
 		m.insertEntry(e)
 	}
 	m.deliverConfig(e)
-	return nil
 }
 
 // lacksLocation reports whether nothing defines the manager's arguments for a

@@ -33,11 +33,11 @@ func (m *migration) grantMigrationLease() transform.Stage {
 // neverGranted reports whether the switch has begun and the file has no permission on the lease.
 func (m *migration) neverGranted() bool { return m.switching() && !m.bundle().Grants() }
 
-func (m *migration) grantEdit(e *yamledit.Edit) error {
+func (m *migration) grantEdit(e *yamledit.Edit) {
 	if m.switching() {
-		return nil
+		return
 	}
-	return m.bundle().Grant(e)
+	m.bundle().Grant(e)
 }
 
 // checkGrant requires that no machine is configured differently and that the

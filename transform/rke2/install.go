@@ -80,11 +80,11 @@ func (m *migration) chartOptions() ccm.Options {
 	return o
 }
 
-func (m *migration) installEdit(e *yamledit.Edit) error {
+func (m *migration) installEdit(e *yamledit.Edit) {
 	ed, chart, found := m.editChart(e)
 	switch {
 	case found && m.handedOver() && !chart.Migrates():
-		return nil // it has left the migration, or never took part
+		return // it has left the migration, or never took part
 	case found:
 		m.completeConfig(ed, chart)
 		m.takeCloudConfig(e)
@@ -92,21 +92,17 @@ func (m *migration) installEdit(e *yamledit.Edit) error {
 			chart.StopMigrating(ed, m.finalTag(chart), false)
 		}
 		chart.Complete(ed, m.chartOptions(), m.controlPlaneNodes())
-		return nil
+		return
 	case m.handedOver() && !m.lacksManager():
-		return nil // a workload of its own takes no part any more
+		return // a workload of its own takes no part any more
 	case m.editWorkload(e, !m.target.NoLeaderMigration):
-		return nil
+		return
 	}
 	text, err := m.newManifest()
-	if err != nil {
-		return err
-	}
-	if err := m.bundle().Append(e, text); err != nil { // what the operator chose is in it
-		return err
-	}
+	e.Fail(err)
+	m.bundle().Append(e, text)
 	m.takeCloudConfig(e)
-	return m.completeOver(ed, text)
+	m.completeOver(ed, text)
 }
 
 // takeCloudConfig takes the provider's configuration from the machines where the switch, which
@@ -125,12 +121,11 @@ func (m *migration) handedOver() bool {
 
 // completeOver brings values for the new chart that the file has elsewhere to the
 // migration.
-func (m *migration) completeOver(ed ccm.Edits, text string) error {
+func (m *migration) completeOver(ed ccm.Edits, text string) {
 	chart, err := ccm.Added(m.ChartSources(ed.Documents()), text)
-	if err == nil && chart.Overrides() {
+	if ed.File.Fail(err); err == nil && chart.Overrides() {
 		chart.CompleteOver(ed, chart.Spec("valuesContent").StringAt(), m.chartOptions(), m.controlPlaneNodes())
 	}
-	return err
 }
 
 // editChart returns the chart as nodes of an edit, which fails where it cannot be read: then there is none.

@@ -49,19 +49,18 @@ func (m *migration) spellArgs() []transform.Correction {
 	var fixes []transform.Correction
 	for _, s := range m.slippedArgs() {
 		if turnsStubOff(s.Name) && s.True() {
-			fixes = append(fixes, func(e *yamledit.Edit) error { return m.moveStub(e, s) })
+			fixes = append(fixes, func(e *yamledit.Edit) { m.moveStub(e, s) })
 		}
 		if s.right == "" {
 			continue
 		}
-		fixes = append(fixes, func(e *yamledit.Edit) error {
+		fixes = append(fixes, func(e *yamledit.Edit) {
 			list := s.Node.Parent()
 			if list.IsList() && args.Has(args.Of(list.Value()), args.Parse(s.right).Name) {
 				e.Remove(s.Node)
 			} else {
 				e.Set(s.Node, s.right)
 			}
-			return nil
 		})
 	}
 	return fixes
@@ -69,7 +68,7 @@ func (m *migration) spellArgs() []transform.Correction {
 
 // moveStub makes an argument in the list of a component a key of
 // RKE2. The key next to the list reaches the same machines.
-func (m *migration) moveStub(e *yamledit.Edit, s slippedArg) error {
+func (m *migration) moveStub(e *yamledit.Edit, s slippedArg) {
 	list := s.Node
 	if s.Node.Parent().IsList() {
 		list = s.Node.Parent()
@@ -78,7 +77,7 @@ func (m *migration) moveStub(e *yamledit.Edit, s slippedArg) error {
 	if !config.Get(disableStub).Exists() {
 		e.InsertAfter(list, disableStub, true)
 	} else if !truthy(config.Get(disableStub).Value()) {
-		return config.Get(disableStub).Errorf("the key contradicts the argument", "write the intended value")
+		e.Fail(config.Get(disableStub).Errorf("the key contradicts the argument", "write the intended value"))
 	}
 	switch {
 	case !s.Node.Same(list) && len(args.Of(list.Value())) > 1:
@@ -86,9 +85,8 @@ func (m *migration) moveStub(e *yamledit.Edit, s slippedArg) error {
 	case m.isAlone(list):
 		e.Remove(list)
 	default:
-		return list.Errorf("without the argument an earlier list would take effect", "write the intended list")
+		e.Fail(list.Errorf("without the argument an earlier list would take effect", "write the intended list"))
 	}
-	return nil
 }
 
 // isAlone reports whether a location is the only one of its key.

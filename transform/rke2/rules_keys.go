@@ -125,7 +125,7 @@ func (m *migration) spellKeys() []transform.Correction {
 		if _, other := elsewhere[n.Key()]; !ok || other || effective.IsLater(n.Key()) || n.Parent().Get(right).Exists() || m.adds(n, right) {
 			continue
 		}
-		fixes = append(fixes, func(e *yamledit.Edit) error { e.Rename(n, right); return nil })
+		fixes = append(fixes, func(e *yamledit.Edit) { e.Rename(n, right) })
 	}
 	return fixes
 }
@@ -153,7 +153,7 @@ func (m *migration) indentConfig() []transform.Correction {
 	var fixes []transform.Correction
 	for _, p := range m.misplaced() {
 		if p.config.IsNull() {
-			fixes = append(fixes, func(e *yamledit.Edit) error { e.Adopt(p.config, p.keys); return nil })
+			fixes = append(fixes, func(e *yamledit.Edit) { e.Adopt(p.config, p.keys) })
 		}
 	}
 	return fixes

@@ -74,7 +74,7 @@ func (m *migration) spellSelectors() []transform.Correction {
 	for _, l := range m.Layers[1:] {
 		for _, s := range misspelt(l.Entry) {
 			if s.right != "" && !s.field.Parent().Get(s.right).Exists() {
-				fixes = append(fixes, func(e *yamledit.Edit) error { e.Rename(s.field, s.right); return nil })
+				fixes = append(fixes, func(e *yamledit.Edit) { e.Rename(s.field, s.right) })
 			}
 		}
 	}
@@ -166,12 +166,11 @@ func (m *migration) addPlainEntry() []transform.Correction {
 	if !at.Exists() || !m.lacksPlainEntry() {
 		return nil
 	}
-	return []transform.Correction{func(e *yamledit.Edit) error {
+	return []transform.Correction{func(e *yamledit.Edit) {
 		if at.IsNull() || at.Len() == 0 {
 			e.Set(at, []any{plainEntry})
 		} else {
 			e.Append(at, plainEntry)
 		}
-		return nil
 	}}
 }

@@ -72,7 +72,7 @@ func (m *migration) overrideWhy() string {
 	return " The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external."
 }
 
-func (m *migration) switchEdit(e *yamledit.Edit) error {
+func (m *migration) switchEdit(e *yamledit.Edit) {
 	m.disableStub(e)
 	if m.endState() == transform.EndStateExternal {
 		m.switchProvider(e)
@@ -88,7 +88,7 @@ func (m *migration) switchEdit(e *yamledit.Edit) error {
 	if m.carriesCloudConfig() {
 		m.removeCloudConfig(e)
 	}
-	return m.move().Queue(e)
+	m.move().Queue(e)
 }
 
 // switchProvider edits the locations that win, wherever they are.

@@ -17,48 +17,47 @@ import (
 // it again; what is decided here is which of several predecessors is meant.
 
 // installUndo takes out the chart that installCCM would write.
-func (m *migration) installUndo(e *transform.Reverse) error {
+func (m *migration) installUndo(e *transform.Reverse) {
 	chart, found, err := m.chart()
 	switch {
 	case err != nil, !found && m.target.NoLeaderMigration:
-		return err
+		e.Fail(err)
+		return
 	case !found:
 		m.undoWorkload(e, false)
-		return nil
+		return
 	}
 	back := *m
 	back.target.ShortLeases = chart.HasShortLeases()
 	text, err := back.newManifest()
-	if err != nil {
-		return err
-	}
+	e.Fail(err)
 	docs, _ := m.manifests() // the chart is among them
 	ours, all := leadermigration.WhereIn(docs, text)
 	if !all {
-		return transform.Lost(chart.Root, "this HelmChart is not the one that these choices (--chart-version, --ccm-image-tag and the like) install")
+		e.Fail(transform.Lost(chart.Root, "this HelmChart is not the one that these choices (--chart-version, --ccm-image-tag and the like) install"))
 	}
 	if chart.Overrides() {
 		e.Usual(chart.Decider("args").At, "it may have had the arguments of the migration before")
 	}
-	return m.bundle().Remove(e, ours)
+	m.bundle().Remove(e, ours)
 }
 
 // disableUndo gives the chart its flag back. The image stays: it is the one of the
 // cluster's minor.
-func (m *migration) disableUndo(e *transform.Reverse) error {
+func (m *migration) disableUndo(e *transform.Reverse) {
 	ed, chart, found := m.editChart(e.Edit)
 	if !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
-		return nil
+		return
 	}
 	if k8s.From(m.Version, afterMigrations) {
-		return transform.Lost(m.move().At, "at Kubernetes "+m.minor()[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag")
+		e.Fail(transform.Lost(m.move().At, "at Kubernetes "+m.minor()[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag"))
 	}
 	switch {
 	case !found && m.target.KeepLeaderMigration:
-		return nil
+		return
 	case !found:
 		m.undoWorkload(e, true)
-		return nil
+		return
 	}
 	o := m.chartOptions()
 	o.CloudConfig = args.Has(chart.Args(), "cloud-config") // the switch took it off the file
@@ -66,11 +65,10 @@ func (m *migration) disableUndo(e *transform.Reverse) error {
 		e.Usual(chart.Root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments")
 	}
 	if chart.Migrates() {
-		return nil // it was to keep the flag
+		return // it was to keep the flag
 	}
 	m.completeConfig(ed, chart)
 	chart.StartMigrating(ed, o)
-	return nil
 }
 
 // installed reports whether a chart is the one that installCCM writes, but for

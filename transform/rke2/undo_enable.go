@@ -15,9 +15,9 @@ import (
 
 // enableUndo removes the flag of the manager wherever it is. An external
 // manager has none: there the switch is undone first.
-func (m *migration) enableUndo(e *transform.Reverse) error {
+func (m *migration) enableUndo(e *transform.Reverse) {
 	if m.isExternal() {
-		return nil
+		return
 	}
 	for _, l := range m.managerLocations() {
 		switch {
@@ -29,7 +29,6 @@ func (m *migration) enableUndo(e *transform.Reverse) error {
 		}
 	}
 	m.withdrawConfig(e)
-	return nil
 }
 
 // isInserted reports whether a layer is the entry that insertEntry writes.

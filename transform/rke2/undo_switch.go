@@ -16,15 +16,15 @@ import (
 
 // switchUndo makes the provider in-tree again and gives the manager its flag in
 // the same edit: without the flag both managers would run the cloud controllers.
-func (m *migration) switchUndo(e *transform.Reverse) error {
+func (m *migration) switchUndo(e *transform.Reverse) {
 	if !m.isExternal() {
-		return nil
+		return
 	}
 	m.checkRollback(e)
 	back, err := *m, error(nil)
 	back.target, err = m.stages().Undone(e, m.RKEConfig())
 	back.provideInTree(e)
-	return err
+	e.Fail(err)
 }
 
 // provideInTree queues the reverse of the switch.

@@ -69,11 +69,11 @@ func (m *migration) upgradeKubernetes() transform.Stage {
 	})
 }
 
-func (m *migration) upgradeEdit(e *yamledit.Edit) error {
+func (m *migration) upgradeEdit(e *yamledit.Edit) {
 	for _, l := range m.Layers {
 		m.removeArgs(e, l, apiServerArgs, m.removedFlags(apiServerArgs), args.Update{})
 	}
-	return m.move().Queue(e)
+	m.move().Queue(e)
 }
 
 // checkUpgrade requires the release, and that kube-apiserver alone loses flags.
@@ -105,13 +105,12 @@ func (m *migration) upgradeCCM() transform.Stage {
 	return m.stages().UpgradedCCM(s)
 }
 
-func (m *migration) imageEdit(e *yamledit.Edit) error {
+func (m *migration) imageEdit(e *yamledit.Edit) {
 	ed, chart, _ := m.editChart(e)
 	if tag := m.finalTag(chart); tag != "" {
 		chart.Raise(ed, m.chartOptions())
 		chart.StopMigrating(ed, tag, true)
 	}
-	return nil
 }
 
 // checkImage requires that no machine is configured differently, and that the image has the minor
