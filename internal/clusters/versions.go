@@ -87,8 +87,11 @@ func (v *Comparison) Patterns() []string {
 // working tree.
 func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to string, requested Requested) (*Comparison, error) {
 	changes, err := repo.Changes(ctx, from, to)
-	base, failed := repo.Tree(ctx, from)
-	if err := cmp.Or(err, failed); err != nil {
+	if err != nil {
+		return nil, err
+	}
+	base, err := repo.Tree(ctx, from)
+	if err != nil {
 		return nil, err
 	}
 	after := base.Changed(changes)

@@ -4,7 +4,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
@@ -48,8 +47,11 @@ func (p Plan) Run(ctx context.Context) ([]Result[Planned], error) {
 }
 
 func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) {
+	if err := f.Refusal(t); err != nil {
+		return nil, err
+	}
 	t, err := p.Finder.WithValues(f, t)
-	if err := cmp.Or(f.Refusal(t), err); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	plans, err := plan.Sequence(f.Format, f.Docs, t)

@@ -83,9 +83,11 @@ func (o Review) Run(ctx context.Context) (Reviewed, error) {
 
 // begin finds the two versions, and the choices.
 func (r *reviewing) begin(ctx context.Context) (err error) {
-	r.tip, err = r.repo.Commit(ctx, r.Base)
-	change, failed := r.repo.Commit(ctx, cmp.Or(r.Head, "HEAD"))
-	if err := cmp.Or(err, failed); err != nil {
+	if r.tip, err = r.repo.Commit(ctx, r.Base); err != nil {
+		return err
+	}
+	change, err := r.repo.Commit(ctx, cmp.Or(r.Head, "HEAD"))
+	if err != nil {
 		return err
 	}
 	if r.Head != "" {
@@ -96,8 +98,11 @@ func (r *reviewing) begin(ctx context.Context) (err error) {
 	}
 	// The settings count on which the commit where the change parted and the tip of its target agree.
 	parted, _, err := r.counting(ctx, r.from)
-	tip, name, failed := r.counting(ctx, r.tip)
-	if err := cmp.Or(err, failed); err != nil {
+	if err != nil {
+		return err
+	}
+	tip, name, err := r.counting(ctx, r.tip)
+	if err != nil {
 		return err
 	}
 	if r.Options, r.excluding, err = r.Choose(name, review.Agreed(parted, tip)); err != nil {
