@@ -98,7 +98,7 @@ func byUs(t *testing.T, own, first, second, set map[string]any) (map[string]any,
 		}
 		s.Docs = append(s.Docs, d)
 	}
-	r, err := s.Read(helm.Charts(s.Docs)[0], func(helm.Reference) (map[string]any, bool) { return own, true })
+	r, err := s.Read(helm.Charts(s.Docs)[0], func(helm.Reference) map[string]any { return own })
 	all, _ := r.Value().(map[string]any)
 	return all, err
 }
