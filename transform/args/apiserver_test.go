@@ -27,6 +27,6 @@ func TestOnlyTheOrderAmongDifferentFlagsMeansNothing(t *testing.T) {
 		{"lists grow", []any{"service-account-issuer=a", "service-account-issuer=b"}, []any{"service-account-issuer=b", "service-account-issuer=a"}, false},
 		{"whatever is between", []any{"service-account-issuer=a", "v=2", "service-account-issuer=b"}, []any{"service-account-issuer=a", "service-account-issuer=b", "v=2"}, true},
 	} {
-		assert.Equal(t, slices.Equal(ForAPIServer(Of(c.a)), ForAPIServer(Of(c.b))), c.alike, c.name)
+		assert.Equal(t, slices.Equal(Texts(ForAPIServer(Of(c.a))), Texts(ForAPIServer(Of(c.b)))), c.alike, c.name)
 	}
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Arg is one argument of a component. Two of the same text at other places are not ==.
+// Arg is one argument of a component.
 type Arg struct {
 	Name  string
 	Value string // "true" for a bare name, as RKE2 completes it
 	Text  string // as written
 
-	Node  yamledit.Node // where it is written, if the place is known
-	apart yamledit.Node // the value that is an item of its own after the flag's
+	// Nodes are where it is written, if that is known: the argument, and the value that is a node of its own.
+	Nodes []yamledit.Node
 }
 
 // Parse reads an argument.
@@ -136,8 +136,8 @@ func (u Update) Apply(e *yamledit.Edit, at yamledit.Node) {
 }
 
 func (u Update) list(e *yamledit.Edit, at yamledit.Node) {
-	u.place(Place(at), func(p Arg) { e.Remove(p.Node) }, func(p Arg, a Arg) {
-		e.Set(p.Node, Spelled([]Arg{p}, With(a.Name, a.Value)))
+	u.place(Place(at), func(p Arg) { e.Remove(p.Node()) }, func(p Arg, a Arg) {
+		e.Set(p.Node(), Spelled([]Arg{p}, With(a.Name, a.Value)))
 	}, func(a Arg) { e.Append(at, Spelled(Of(at.Value()), a)) })
 }
 
@@ -188,7 +188,7 @@ func Remove(e *yamledit.Edit, at yamledit.Node, name string) {
 func Rewrite(e *yamledit.Edit, at yamledit.Node, text string) (found bool) {
 	for _, p := range Place(at) {
 		if p.Name == Parse(text).Name {
-			e.Set(p.Node, text)
+			e.Set(p.Node(), text)
 			found = true
 		}
 	}

@@ -47,7 +47,7 @@ func placed(items []yamledit.Node) (Arg, int, error) {
 	if !ok || !strings.HasPrefix(text, "-") || text == "-" || text == "--" {
 		return Arg{}, 0, at.Errorf("not a flag, nor the value of one", "write every argument as an item --flag=value")
 	}
-	p := Parse(text).At(at)
+	p := Parse(text).At(items[:1]...)
 	p.Name = strings.ReplaceAll(strings.TrimLeft(p.Name, "-"), "_", "-")
 	if len(items) == 1 || strings.Contains(text, "=") {
 		return p, 1, nil
@@ -59,8 +59,8 @@ func placed(items []yamledit.Node) (Arg, int, error) {
 	case slices.Contains(switches, p.Name):
 		return p, 0, items[1].Errorf("a value apart from --"+p.Name+", which takes none", "write --"+p.Name+"=true or =false as one item")
 	}
-	p.Value, p.apart = value, items[1]
-	return p, 2, nil
+	p.Value = value
+	return p.At(items[:2]...), 2, nil
 }
 
 // List returns the arguments in the order in which they count.
@@ -70,17 +70,16 @@ func (c Container) List() []Arg { return c.list }
 // already; new arguments go after the others.
 func (c Container) Apply(e *yamledit.Edit, u Update) {
 	u.place(c.list, func(p Arg) {
-		e.Remove(p.Node)
-		if p.apart.Exists() {
-			e.Remove(p.apart)
+		for _, n := range p.Nodes {
+			e.Remove(n)
 		}
 	}, func(p Arg, a Arg) {
-		if p.apart.Exists() {
-			e.Set(p.apart, a.Value)
+		if len(p.Nodes) > 1 {
+			e.Set(p.Nodes[1], a.Value)
 			return
 		}
 		name, _, _ := strings.Cut(p.Text, "=")
-		e.Set(p.Node, name+"="+a.Value)
+		e.Set(p.Node(), name+"="+a.Value)
 	}, func(a Arg) {
 		if at := c.home(); at.Exists() {
 			e.Append(at, "--"+a.Text)
@@ -95,7 +94,7 @@ func (c Container) Apply(e *yamledit.Edit, u Update) {
 func (c Container) home() yamledit.Node {
 	switch {
 	case len(c.list) > 0:
-		return c.list[len(c.list)-1].Node.Parent()
+		return c.list[len(c.list)-1].Node().Parent()
 	case len(c.lists) > 0:
 		return c.lists[len(c.lists)-1]
 	}

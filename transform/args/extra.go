@@ -43,8 +43,8 @@ func (x *Extra) read(at yamledit.Node, name string, value yamledit.Node) error {
 		return at.Errorf("not a flag with a string as its value", `write name and value as strings, as in "true"`)
 	}
 	a := With(strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-"), v)
-	a.Text, a.Node, a.apart = name+"="+v, at, value
-	x.list = append(x.list, a)
+	a.Text = name + "=" + v
+	x.list = append(x.list, a.At(at, value))
 	return nil
 }
 
@@ -54,7 +54,7 @@ func (x Extra) List() []Arg { return x.list }
 // Apply queues a change of the arguments. Nothing is queued where it holds
 // already. extraArgs must exist.
 func (x Extra) Apply(e *yamledit.Edit, u Update) {
-	u.place(x.list, func(p Arg) { e.Remove(p.Node) }, func(p Arg, a Arg) { e.Set(p.apart, a.Value) }, func(a Arg) {
+	u.place(x.list, func(p Arg) { e.Remove(p.Node()) }, func(p Arg, a Arg) { e.Set(p.Nodes[1], a.Value) }, func(a Arg) {
 		if x.at.IsList() {
 			e.Append(x.at, yamledit.Map{{Key: "name", Value: a.Name}, {Key: "value", Value: a.Value}})
 			return
@@ -96,6 +96,6 @@ func (u Update) ApplyMap(e *yamledit.Edit, at yamledit.Node) {
 			e.Remove(n)
 		}
 	}
-	set := func(p Arg, a Arg) { e.Set(p.Node, a.Value) }
+	set := func(p Arg, a Arg) { e.Set(p.Node(), a.Value) }
 	Update{Set: u.Set}.place(OfMap(at), nil, set, func(a Arg) { e.Put(at, a.Value, a.Name) })
 }

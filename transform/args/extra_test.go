@@ -52,7 +52,7 @@ func TestAMappingIsReadAsItIsWritten(t *testing.T) {
 	texts := lists.Map(OfMap(doc.Root()), func(a Arg) string { return a.Text })
 	assert.EqualSlices(t, texts, []string{"a=true", "b=2", "c=0644", "d=", "e=x", "e=y", "f=yes"})
 	a, found := Last(OfMap(doc.Root()), "e")
-	assert.True(t, found && a.Value == "y" && a.Node.Line() == 5, a)
+	assert.True(t, found && a.Value == "y" && a.Node().Line() == 5, a)
 	_, found = Last(OfMap(doc.Root()), "g")
 	assert.True(t, !found, "g")
 }

@@ -6,21 +6,23 @@ package args
 import (
 	"slices"
 
-	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Holds reports whether a node is the argument, or the value that belongs to it.
-func (a Arg) Holds(n yamledit.Node) bool { return slices.ContainsFunc(a.Nodes(), n.Same) }
+func (a Arg) Holds(n yamledit.Node) bool { return slices.ContainsFunc(a.Nodes, n.Same) }
 
-// Nodes are the argument, and the value that belongs to it if it is another node.
-func (a Arg) Nodes() []yamledit.Node {
-	return lists.Where([]yamledit.Node{a.Node, a.apart}, yamledit.Node.Exists)
+// Node is where the argument is written; it does not exist where that is not known.
+func (a Arg) Node() yamledit.Node {
+	if len(a.Nodes) == 0 {
+		return yamledit.Node{}
+	}
+	return a.Nodes[0]
 }
 
 // At returns the argument with its place.
-func (a Arg) At(n yamledit.Node) Arg {
-	a.Node = n
+func (a Arg) At(nodes ...yamledit.Node) Arg {
+	a.Nodes = nodes
 	return a
 }
 
@@ -31,9 +33,9 @@ func Place(at yamledit.Node) (list []Arg) {
 		nodes = []yamledit.Node{at}
 	}
 	list = make([]Arg, 0, len(nodes))
-	for _, n := range nodes {
+	for i, n := range nodes {
 		if text, ok := n.String(); ok && text != "" {
-			list = append(list, Parse(text).At(n))
+			list = append(list, Parse(text).At(nodes[i:i+1]...))
 		}
 	}
 	return list

@@ -52,13 +52,13 @@ func (m *Manifest) otherArguments(p promise) []string {
 func (m *Manifest) others(p promise) any {
 	arguments := map[string]bool{}
 	for _, a := range m.arguments.List() {
-		for _, n := range a.Nodes() {
+		for _, n := range a.Nodes {
 			arguments[n.Path()] = true
 		}
 	}
 	s, _ := m.serverProvider()
 	return without(m.Root, func(n yamledit.Node) bool {
-		return arguments[n.Path()] || p.server && s.Node.Exists() && s.Holds(n) || p.configuration && m.isConfiguration(n) || p.release && m.isRelease(n) || p.mark && isMark(n)
+		return arguments[n.Path()] || p.server && s.Node().Exists() && s.Holds(n) || p.configuration && m.isConfiguration(n) || p.release && m.isRelease(n) || p.mark && isMark(n)
 	})
 }
 

@@ -154,11 +154,11 @@ func (m *Manifest) class() transform.MachineClass {
 		i, seen := at[a.Name]
 		if !seen {
 			at[a.Name] = len(class.Settings)
-			class.Settings = append(class.Settings, transform.Setting{Key: a.Name, Value: a.Value, Origin: a.Node, Why: "argument of " + m.Component})
+			class.Settings = append(class.Settings, transform.Setting{Key: a.Name, Value: a.Value, Origin: a.Node(), Why: "argument of " + m.Component})
 			continue
 		}
 		s := &class.Settings[i]
-		s.Overridden, s.Origin, s.Value = append(s.Overridden, s.Origin), a.Node, a.Value
+		s.Overridden, s.Origin, s.Value = append(s.Overridden, s.Origin), a.Node(), a.Value
 	}
 	slices.SortFunc(class.Settings, func(a, b transform.Setting) int { return strings.Compare(a.Key, b.Key) })
 	return class

@@ -172,7 +172,7 @@ func (m *Manifest) provider() (name string, at yamledit.Node) {
 	if !found {
 		return "", m.argumentsAt()
 	}
-	return a.Value, a.Node
+	return a.Value, a.Node()
 }
 
 // argumentsAt returns the place to name where an argument is missing.

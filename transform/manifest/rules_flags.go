@@ -50,7 +50,7 @@ func (m *migration) ccmFlagMissing(found *transform.Findings) {
 
 func (m *migration) withoutFlag(found *transform.Findings) {
 	if a, idle := rules.IdleConfig(m.arguments.List()); idle {
-		found.At(a.Node, "the manager ignores --"+configFlag+" without --"+leaderFlag, "add --"+leaderFlag+", or remove this argument with its mount and its volume")
+		found.At(a.Node(), "the manager ignores --"+configFlag+" without --"+leaderFlag, "add --"+leaderFlag+", or remove this argument with its mount and its volume")
 	}
 }
 
@@ -59,7 +59,7 @@ func (m *migration) notMounted(found *transform.Findings) {
 	if !named || m.mounted(a.Value) || m.Kind == kindConfiguration && kubeadmMounts(a.Value) {
 		return
 	}
-	found.At(a.Node, "no volume mounts the file of --"+configFlag+" into the container, and "+m.Component+" exits", "mount it read-only, from a hostPath of type File or from a ConfigMap")
+	found.At(a.Node(), "no volume mounts the file of --"+configFlag+" into the container, and "+m.Component+" exits", "mount it read-only, from a hostPath of type File or from a ConfigMap")
 }
 
 // kubeadmMounts reports whether kubeadm mounts a path into every static pod of
@@ -142,7 +142,7 @@ func (m *migration) ipamLost(found *transform.Findings) {
 		return
 	}
 	if a, set := m.flag(leadermigration.ControllersFlag); set && slices.Contains(strings.Split(a.Value, ","), "-"+nodeIPAM) && m.on("allocate-node-cidrs") {
-		found.At(a.Node, "kube-controller-manager must assign pod CIDRs to nodes (--allocate-node-cidrs) but does not run "+nodeIPAM+", which the cloud-controller-manager of AWS does not have", "remove -"+nodeIPAM+" from the list")
+		found.At(a.Node(), "kube-controller-manager must assign pod CIDRs to nodes (--allocate-node-cidrs) but does not run "+nodeIPAM+", which the cloud-controller-manager of AWS does not have", "remove -"+nodeIPAM+" from the list")
 	}
 }
 

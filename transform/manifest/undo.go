@@ -29,7 +29,7 @@ func (m *migration) joinUndo(e *transform.Reverse) {
 		return
 	}
 	if a, _ := m.flag(leaderFlag); !m.isJoined() {
-		e.Fail(transform.Lost(a.Node, "--"+leaderFlag+" differs from what rke-lm writes, so it existed before"))
+		e.Fail(transform.Lost(a.Node(), "--"+leaderFlag+" differs from what rke-lm writes, so it existed before"))
 	}
 	m.leave(e.Edit, args.Update{Remove: m.joined()})
 	m.emptied(e)
@@ -110,7 +110,7 @@ func (m *migration) withIPAM(e *transform.Reverse, u *args.Update) {
 	case len(left) == len(names):
 	case slices.Equal(left, []string{"*"}):
 		u.Remove = append(u.Remove, leadermigration.ControllersFlag)
-		e.Usual(a.Node, "it contains nothing else, and was absent or * before")
+		e.Usual(a.Node(), "it contains nothing else, and was absent or * before")
 	default:
 		u.Set = append(u.Set, args.With(leadermigration.ControllersFlag, strings.Join(left, ",")))
 	}

@@ -120,7 +120,7 @@ func (m *migration) configNotMounted(found *transform.Findings) {
 	if !named || !m.migrates() || m.inContainer(a.Value) {
 		return
 	}
-	found.At(a.Node, "RKE mounts "+mounted+" into the manager's container, and no entry of "+m.spelling.of(bindsKey)+" mounts this file: the manager exits",
+	found.At(a.Node(), "RKE mounts "+mounted+" into the manager's container, and no entry of "+m.spelling.of(bindsKey)+" mounts this file: the manager exits",
 		"copy the file to "+mounted+", or mount its folder with "+m.spelling.of(bindsKey))
 }
 

@@ -20,7 +20,7 @@ func (m *migration) unquoted() []args.Arg {
 	for _, service := range m.get(servicesKey).Entries() {
 		for _, key := range []string{argsKey, winArgsKey} {
 			for _, a := range args.OfMap(m.spelling.get(service.Value, key)) {
-				switch a.Node.Value().(type) {
+				switch a.Node().Value().(type) {
 				case bool, float64:
 					found = append(found, a)
 				}
@@ -32,7 +32,7 @@ func (m *migration) unquoted() []args.Arg {
 
 func (m *migration) extraArgsType(found *transform.Findings) {
 	for _, a := range m.unquoted() {
-		f := found.At(a.Node, "the value of an argument must be a string; Rancher's API rejects other types", "quote it")
+		f := found.At(a.Node(), "the value of an argument must be a string; Rancher's API rejects other types", "quote it")
 		if m.spelling == snake {
 			f.Message, f.Severity = "the value of an argument must be a string; RKE itself accepts this one, and Rancher's API rejects it", transform.Note
 		}
@@ -41,7 +41,7 @@ func (m *migration) extraArgsType(found *transform.Findings) {
 
 func (m *migration) quoteExtraArgs() []transform.Correction {
 	return lists.Map(m.unquoted(), func(a args.Arg) transform.Correction {
-		return func(e *yamledit.Edit) { e.Set(a.Node, a.Value) }
+		return func(e *yamledit.Edit) { e.Set(a.Node(), a.Value) }
 	})
 }
 

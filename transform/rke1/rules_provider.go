@@ -77,7 +77,7 @@ func (m *migration) storageClassInTree(found *transform.Findings) {
 // operator knows what is in it.
 func (m *migration) cloudConfigLost(found *transform.Findings) {
 	if a, set := args.Last(m.argsOf(manager), "cloud-config"); set && a.Value != "" {
-		rules.ConfigLost(a.Node, ", and the stages cannot read it", found)
+		rules.ConfigLost(a.Node(), ", and the stages cannot read it", found)
 	}
 	if m.cloudConfig() == "" || m.isExternal() {
 		return
@@ -97,7 +97,7 @@ func (m *migration) inTreeGone(found *transform.Findings) {
 	}
 	for _, service := range components {
 		if a, set := args.Last(m.argsOf(service), componentFlag); set && a.Value == inTree {
-			rules.Gone(a.Node, m.move(), found)
+			rules.Gone(a.Node(), m.move(), found)
 			return
 		}
 	}

@@ -61,7 +61,7 @@ func (m *migration) componentsBack(e *transform.Reverse) {
 	for _, at := range lists.Flat(components, m.places) {
 		if a, _ := args.Last(args.OfMap(at), componentFlag); a.Value == external {
 			args.Update{Set: []args.Arg{args.With(componentFlag, inTree)}}.ApplyMap(e.Edit, at)
-			e.Usual(a.Node, "it was aws or already external before")
+			e.Usual(a.Node(), "it was aws or already external before")
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (m *migration) wrongArgSpelling(found *transform.Findings) {
 		if _, isKey := m.Release.Type(s.Name); isKey {
 			message += "; it is a key of RKE2's own configuration"
 		}
-		found.At(s.Node, message, fix)
+		found.At(s.Node(), message, fix)
 	}
 }
 
@@ -55,11 +55,11 @@ func (m *migration) spellArgs() []transform.Correction {
 			continue
 		}
 		fixes = append(fixes, func(e *yamledit.Edit) {
-			list := s.Node.Parent()
+			list := s.Node().Parent()
 			if list.IsList() && args.Has(args.Of(list.Value()), args.Parse(s.right).Name) {
-				e.Remove(s.Node)
+				e.Remove(s.Node())
 			} else {
-				e.Set(s.Node, s.right)
+				e.Set(s.Node(), s.right)
 			}
 		})
 	}
@@ -69,9 +69,9 @@ func (m *migration) spellArgs() []transform.Correction {
 // moveStub makes an argument in the list of a component a key of
 // RKE2. The key next to the list reaches the same machines.
 func (m *migration) moveStub(e *yamledit.Edit, s slippedArg) {
-	list := s.Node
-	if s.Node.Parent().IsList() {
-		list = s.Node.Parent()
+	list := s.Node()
+	if s.Node().Parent().IsList() {
+		list = s.Node().Parent()
 	}
 	config := list.Parent()
 	if !config.Get(disableStub).Exists() {
@@ -80,8 +80,8 @@ func (m *migration) moveStub(e *yamledit.Edit, s slippedArg) {
 		e.Fail(config.Get(disableStub).Errorf("the key contradicts the argument", "write the intended value"))
 	}
 	switch {
-	case !s.Node.Same(list) && len(args.Of(list.Value())) > 1:
-		e.Remove(s.Node)
+	case !s.Node().Same(list) && len(args.Of(list.Value())) > 1:
+		e.Remove(s.Node())
 	case m.isAlone(list):
 		e.Remove(list)
 	default:

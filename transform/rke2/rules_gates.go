@@ -81,10 +81,10 @@ func (m *migration) managers(rule string) []rules.Component {
 func (m *migration) unslipped(rule string) []rules.Component {
 	list, slipped := m.components(rule), map[string]bool{}
 	for _, s := range m.slippedArgs() {
-		slipped[s.Node.Path()] = true
+		slipped[s.Node().Path()] = true
 	}
 	for i, c := range list {
-		list[i].Args = slices.DeleteFunc(c.Args, func(a args.Arg) bool { return slipped[a.Node.Path()] })
+		list[i].Args = slices.DeleteFunc(c.Args, func(a args.Arg) bool { return slipped[a.Node().Path()] })
 	}
 	return list
 }

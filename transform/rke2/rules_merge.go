@@ -131,14 +131,14 @@ func (m *migration) webhookDropsArgs(found *transform.Findings) {
 		repeats := func(b args.Arg) bool { return b.Name == a.Name }
 		var what string
 		switch {
-		case !strings.Contains(a.Node.StringAt(), "="):
+		case !strings.Contains(a.Node().StringAt(), "="):
 			what = "an argument without a value"
 		case args.Gathers(a.Name) && slices.ContainsFunc(list[i+1:], repeats):
 			what = a.Name + " again below"
 		default:
 			continue
 		}
-		found.At(a.Node,
+		found.At(a.Node(),
 			what+": the webhook of Rancher before "+k8s.FirstRancher(func(r k8s.RancherMinor) string { return r.ArgsKept })+" drops it when the cluster is written, because the cluster has a template for pod security admission",
 			"write every flag once and with a value, such as NAME=true; or set --rancher-version if yours is a later one")
 	}

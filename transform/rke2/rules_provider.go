@@ -153,6 +153,6 @@ func (m *migration) showsMigration(config effective.Config) bool {
 
 func (m *migration) apiServerFlagRemoved(found *transform.Findings) {
 	for _, a := range m.removedArgs() {
-		found.At(a.Node, "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+a.Name+" and does not start", "apply "+stages.SwitchToExternal+", which removes it; or remove the argument")
+		found.At(a.Node(), "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+a.Name+" and does not start", "apply "+stages.SwitchToExternal+", which removes it; or remove the argument")
 	}
 }

@@ -44,7 +44,7 @@ var NotMigratable = transform.Rule{
 // UnknownProvider refuses an argument by which a component gets a provider that is
 // neither aws nor external. of says whose argument it is.
 func UnknownProvider(a args.Arg, of string) error {
-	return transform.NotMigratable(a.Node, of+" has the cloud provider "+strconv.Quote(a.Value)+", which is neither aws nor external", "write cloud-provider=aws or cloud-provider=external, or remove the argument")
+	return transform.NotMigratable(a.Node(), of+" has the cloud provider "+strconv.Quote(a.Value)+", which is neither aws nor external", "write cloud-provider=aws or cloud-provider=external, or remove the argument")
 }
 
 // UnknownConfigKey is for a key that nothing reads, perhaps because it is misspelt.

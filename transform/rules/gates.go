@@ -32,12 +32,12 @@ var CSIGateStale = OfComponents{
 			switch value, named := args.Gates([]args.Arg{a})[aws.CSIGate]; {
 			case !named:
 			case k8s.From(c.Version, k8s.FirstWithout):
-				at(a.Node, "Kubernetes "+semver.MajorMinor(c.Version)+" does not know the feature gate "+aws.CSIGate+", and the component stops", "remove the gate")
+				at(a.Node(), "Kubernetes "+semver.MajorMinor(c.Version)+" does not know the feature gate "+aws.CSIGate+", and the component stops", "remove the gate")
 			case !isOff(value):
 			case k8s.From(c.Version, "v1.25"):
-				at(a.Node, "the feature gate "+aws.CSIGate+" is locked on from Kubernetes 1.25 on, and the component stops", "remove the gate, after the EBS CSI driver runs on every node")
+				at(a.Node(), "the feature gate "+aws.CSIGate+" is locked on from Kubernetes 1.25 on, and the component stops", "remove the gate, after the EBS CSI driver runs on every node")
 			case k8s.From(c.Version, "v1.23") && c.Stage == "": // only an upgrade to come stops: the release takes the gate and has it on by default
-				at(a.Node, "the feature gate "+aws.CSIGate+" is off, which keeps EBS volumes in-tree; from Kubernetes 1.25 on the component stops with it",
+				at(a.Node(), "the feature gate "+aws.CSIGate+" is off, which keeps EBS volumes in-tree; from Kubernetes 1.25 on the component stops with it",
 					"install the EBS CSI driver on every node and remove the gate before the upgrade to 1.25, and before the switch to external").Severity = transform.Note
 			}
 		}
@@ -67,7 +67,7 @@ func flagUnknown(c Component, at transform.Report) {
 		case last < k8s.Minor(c.Version):
 			message += fmt.Sprintf(", which 1.%d was the last to have", last)
 		}
-		if f := at(a.Node, message+", and does not start with it", "remove it, or correct its name"); !sure {
+		if f := at(a.Node(), message+", and does not start with it", "remove it, or correct its name"); !sure {
 			f.Severity = transform.Note
 		}
 	}

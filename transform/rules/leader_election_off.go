@@ -23,7 +23,7 @@ var LeaderElectionOff = OfComponents{
 		}
 		for _, a := range c.Args {
 			if message := faultOf(a, c.Name); message != "" {
-				at(a.Node, message, "remove the argument")
+				at(a.Node(), message, "remove the argument")
 			}
 		}
 		timings, node := timingsOf(c.Args)

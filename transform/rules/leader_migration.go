@@ -30,7 +30,7 @@ var CloudControllersOff = OfComponents{
 		}
 		off := lists.Where([]string{"service", "cloud-node-lifecycle"}, func(name string) bool { return !leadermigration.Starts(a.Value, name) })
 		if len(off) > 0 {
-			at(a.Node, "kube-controller-manager is in-tree and does not start "+strings.Join(off, " and ")+": no manager does, unless a cloud-controller-manager runs without leader migration",
+			at(a.Node(), "kube-controller-manager is in-tree and does not start "+strings.Join(off, " and ")+": no manager does, unless a cloud-controller-manager runs without leader migration",
 				"remove the controllers that are turned off from the list; the switch to external stops them")
 		}
 	},
@@ -51,9 +51,9 @@ var ConfigWithoutFlag = OfComponents{
 		switch a, idle := IdleConfig(c.Args); {
 		case !idle:
 		case c.Provider == external:
-			at(a.Node, "an external manager takes no part in the migration, and ignores its configuration", "remove the argument once no undo needs it").Severity = transform.Note
+			at(a.Node(), "an external manager takes no part in the migration, and ignores its configuration", "remove the argument once no undo needs it").Severity = transform.Note
 		default:
-			at(a.Node, "without enable-leader-migration the manager ignores its configuration, and takes no part in the migration", "add enable-leader-migration, or remove the argument")
+			at(a.Node(), "without enable-leader-migration the manager ignores its configuration, and takes no part in the migration", "add enable-leader-migration, or remove the argument")
 		}
 	},
 }
@@ -72,7 +72,7 @@ var FlagLeftOnKCM = OfComponents{
 	}.Because("The external kube-controller-manager acquires the migration lease and runs nothing, so no manager makes load balancers or routes.", "kubernetes/kops #13241; "+transform.SourceMigration, "Remove enable-leader-migration in the change that sets the provider to external.", ""),
 	func(c Component, at transform.Report) {
 		if a, set := args.Last(c.Args, leaderFlag); c.Provider == external && set && a.True() {
-			at(a.Node, "kube-controller-manager is external and keeps enable-leader-migration: it wins the migration lease and runs no cloud controller, and the cloud-controller-manager waits forever",
+			at(a.Node(), "kube-controller-manager is external and keeps enable-leader-migration: it wins the migration lease and runs no cloud controller, and the cloud-controller-manager waits forever",
 				"remove the flag here")
 		}
 	},
@@ -90,9 +90,9 @@ var FlagOnExternalGate = OfComponents{
 			switch value, named := args.Gates([]args.Arg{a})[migrationGate]; {
 			case !named:
 			case k8s.From(c.Version, k8s.FirstWithout):
-				at(a.Node, "release "+semver.MajorMinor(c.Version)+" does not know the feature gate "+migrationGate+", and the component stops", "remove the gate")
+				at(a.Node(), "release "+semver.MajorMinor(c.Version)+" does not know the feature gate "+migrationGate+", and the component stops", "remove the gate")
 			case isOff(value):
-				at(a.Node, "the feature gate "+migrationGate+" is off: leader migration does not work, and from 1.24 on the component stops", "remove the gate")
+				at(a.Node(), "the feature gate "+migrationGate+" is off: leader migration does not work, and from 1.24 on the component stops", "remove the gate")
 			}
 		}
 	},
@@ -109,7 +109,7 @@ var LeaseGrantMissing = OfComponents{
 	}.Because("kube-controller-manager leads, and cannot acquire the migration lease: services, routes and node lifecycles run nowhere, silently.", "kubernetes/kops #12723; kubernetes/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy, up to v1.30", "Apply the stage grant-migration-lease first.", "If `rke-lm verify` shows that another source grants the permission."),
 	func(c Component, at transform.Report) {
 		if a, set := args.Last(c.Args, leaderFlag); c.Provider == inTree && set && a.True() {
-			at(a.Node, "leader migration is enabled, and the file grants kube-controller-manager no permission on the migration lease: without it no manager runs the cloud controllers",
+			at(a.Node(), "leader migration is enabled, and the file grants kube-controller-manager no permission on the migration lease: without it no manager runs the cloud controllers",
 				"apply grant-migration-lease, or check that the cluster has a Role and RoleBinding for the lease")
 		}
 	},

@@ -39,7 +39,7 @@ const (
 func timingsOf(list []args.Arg) (t leadermigration.Timings, at yamledit.Node) {
 	t, last := leadermigration.TimingsOf(list)
 	if last >= 0 {
-		at = list[last].Node
+		at = list[last].Node()
 	}
 	return t, at
 }

@@ -77,7 +77,7 @@ func (c Config) Provider(component string) string {
 // ProviderOrigin returns what decides on the provider of a component.
 func (c Config) ProviderOrigin(component string) yamledit.Node {
 	if a, found := args.Last(args.Place(c[component].Origin), ComponentFlag); found {
-		return a.Node
+		return a.Node()
 	}
 	return c[ProviderKey].Origin
 }
