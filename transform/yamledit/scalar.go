@@ -36,11 +36,11 @@ func plainValue(s string) any {
 	if v, isWord := word(s); isWord {
 		return v
 	}
-	if n, ok := wholeNumber(s); ok {
-		return n
-	}
 	if !maybeNumber(s) {
 		return s
+	}
+	if n, ok := wholeNumber(s); ok {
+		return n
 	}
 	return libraryValue(s, s)
 }
