@@ -69,7 +69,8 @@ func (n Node) entry(key string) Node {
 	}
 	for i := 0; i+1 < len(n.y.Content); i += 2 {
 		if k := n.y.Content[i]; k.Kind == yaml.ScalarNode && k.Value == key {
-			return n.child(i / 2)
+			parent := n // not n itself, which would be allocated for keys that are not there as well
+			return parent.child(i / 2)
 		}
 	}
 	return Node{doc: n.doc}
