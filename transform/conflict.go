@@ -5,6 +5,7 @@ package transform
 
 import (
 	"cmp"
+	"sync"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -37,16 +38,16 @@ func Undetermined(at yamledit.Node, what string) error {
 	return &Conflict{at.Errorf(what, elsewhere+", or add --canonical for the usual form")}
 }
 
-// EditOf makes the Edit of a stage from what queues it in a document.
+// EditOf makes the Edit of a stage from what queues it in a document, once.
 func EditOf(doc *yamledit.Document, queue func(*yamledit.Edit)) func() (*yamledit.Edit, error) {
-	return func() (*yamledit.Edit, error) {
+	return sync.OnceValues(func() (*yamledit.Edit, error) {
 		e := doc.Edit()
 		queue(e)
 		if err := e.Err(); err != nil {
 			return nil, err
 		}
 		return e, nil
-	}
+	})
 }
 
 // Reverse is the edit of an undo.

@@ -145,7 +145,7 @@ type Cluster interface {
 	// first.
 	Documents() []*yamledit.Document
 	// Stages returns the stages in their order.
-	Stages() []Stage
+	Stages() []Listed
 	// Findings returns what the rules that guard a stage say about the cluster;
 	// with "" what all rules say.
 	Findings(stage string) []Finding

@@ -5,6 +5,7 @@ package transform
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -61,6 +62,15 @@ type Stage struct {
 	// is in it; what the actions of a stage without edit name. nil for none.
 	Files func() ([]File, error)
 }
+
+// Listed is a stage in the list of a cluster. It is made when it is needed: a plan needs one or two of each list.
+type Listed struct {
+	Name  string
+	Stage func() Stage
+}
+
+// List is the stage that a function makes, once, in a list.
+func List(name string, stage func() Stage) Listed { return Listed{name, sync.OnceValue(stage)} }
 
 // Change is how a stage edits a document, proves it and undoes it.
 type Change struct {

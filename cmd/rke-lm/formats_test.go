@@ -71,7 +71,7 @@ func openGolden(t *testing.T, d transform.Format, folder string, target transfor
 }
 
 func stageNames(c transform.Cluster) []string {
-	return lists.Map(c.Stages(), func(s transform.Stage) string { return s.Name })
+	return lists.Map(c.Stages(), func(s transform.Listed) string { return s.Name })
 }
 
 // goldenChunks returns the documents of all golden inputs.

@@ -103,7 +103,7 @@ func (m *migration) Identity() transform.Identity {
 func (m *migration) Documents() []*yamledit.Document { return transform.Only(m.Doc) }
 
 // Stages implements transform.Cluster.
-func (m *migration) Stages() []transform.Stage {
+func (m *migration) Stages() []transform.Listed {
 	if registers(m.Kind) {
 		return m.registrationStages()
 	}

@@ -16,11 +16,11 @@ import (
 
 // Stages implements transform.Cluster: each is one stage over all documents, so the
 // order holds between them.
-func (c *cluster) Stages() []transform.Stage {
+func (c *cluster) Stages() []transform.Listed {
 	each := lists.Map(c.members, (*migration).Stages)
-	joined := make([]transform.Stage, len(each[0]))
-	for i := range joined {
-		joined[i] = c.stage(each, i)
+	joined := make([]transform.Listed, len(each[0]))
+	for i, s := range each[0] {
+		joined[i] = transform.List(s.Name, func() transform.Stage { return c.stage(each, i) })
 	}
 	return joined
 }
@@ -33,15 +33,15 @@ type share struct {
 
 // stage joins what the documents have of stage i. Those that edit nothing in it only
 // refer to the others.
-func (c *cluster) stage(each [][]transform.Stage, i int) transform.Stage {
+func (c *cluster) stage(each [][]transform.Listed, i int) transform.Stage {
 	var shares []share
 	for member, list := range each {
-		if list[i].Edit != nil {
-			shares = append(shares, share{list[i], member})
+		if s := list[i].Stage(); s.Edit != nil {
+			shares = append(shares, share{s, member})
 		}
 	}
 	if len(shares) == 0 {
-		return each[0][i]
+		return each[0][i].Stage()
 	}
 	s := shares[0].Stage
 	s.Why = c.why(shares)

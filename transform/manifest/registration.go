@@ -46,7 +46,7 @@ func namesProvider(root yamledit.Node) bool {
 
 // registrationStages are those of a document for new nodes: the switch alone
 // changes it.
-func (m *migration) registrationStages() []transform.Stage {
+func (m *migration) registrationStages() []transform.Listed {
 	const others = "This document is for the kubelets of new nodes; the plans of the managers have this stage."
 	not := func() transform.Stage { return stages.InOtherDocument(others) }
 	return m.stages().InOrder(stages.Set{Grant: not, Enable: not, Install: not, Cordon: not, Switch: m.registrationSwitch, Uncordon: not, Disable: not})

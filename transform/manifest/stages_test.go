@@ -51,8 +51,8 @@ func marked(text string) string {
 
 func TestAllStagesHaveTheirPlaceInEveryManifest(t *testing.T) {
 	for _, in := range []string{static(onAWS), deployed("", onAWS), cloud(onAWS), configuration("  extraArgs: {cloud-provider: aws}\n")} {
-		names := lists.Map(opened(t, in, transform.Target{}).Stages(), func(s transform.Stage) string {
-			assert.True(t, s.Why != "", s.Name, "says nothing")
+		names := lists.Map(opened(t, in, transform.Target{}).Stages(), func(s transform.Listed) string {
+			assert.True(t, s.Stage().Why != "", s.Name, "says nothing")
 			return s.Name
 		})
 		assert.EqualSlices(t, names, slices.DeleteFunc(stages.Names(), func(name string) bool {

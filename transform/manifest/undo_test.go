@@ -105,8 +105,8 @@ func TestChecksFailOnWrongResults(t *testing.T) {
 		{"the end is not written down", stages.DisableLeaderMigration, cloud(onAWS, flag), cloud(onAWS), "the manifest would not record that the migration is complete", transform.Target{}},
 		{"its image moves unasked", stages.DisableLeaderMigration, cloud(onAWS, flag), marked(cloudOf("v1.26.7", onAWS)), "more than the arguments", transform.Target{}},
 	} {
-		s, _ := lists.Find(opened(t, c.in, c.target).Stages(), func(s transform.Stage) bool { return s.Name == c.stage })
-		assert.ErrorContains(t, s.Check(opened(t, c.wrong, c.target)), c.want, c.name)
+		s, _ := lists.Find(opened(t, c.in, c.target).Stages(), func(s transform.Listed) bool { return s.Name == c.stage })
+		assert.ErrorContains(t, s.Stage().Check(opened(t, c.wrong, c.target)), c.want, c.name)
 	}
 }
 

@@ -4,17 +4,14 @@
 package plan
 
 import (
-	"sync"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// opened is a cluster and its stages. Neither changes, so its stages are worked out
-// once, and the edit of each is computed once.
+// opened is a cluster and its stages. Neither changes.
 type opened struct {
 	transform.Cluster
-	stages []transform.Stage
+	stages []transform.Listed
 }
 
 func open(d transform.Format, docs []*yamledit.Document, target transform.Target) (*opened, error) {
@@ -22,25 +19,12 @@ func open(d transform.Format, docs []*yamledit.Document, target transform.Target
 	if err != nil {
 		return nil, err
 	}
-	return withStages(c), nil
-}
-
-func withStages(c transform.Cluster) *opened {
-	o := &opened{Cluster: c, stages: c.Stages()}
-	for i, s := range o.stages {
-		if s.Edit != nil {
-			o.stages[i].Edit = sync.OnceValues(s.Edit)
-		}
-		if s.Undo != nil {
-			o.stages[i].Undo = sync.OnceValues(s.Undo)
-		}
-	}
-	return o
+	return &opened{c, c.Stages()}, nil
 }
 
 // evaluate returns how far stage i is, and its edit if that is to be applied.
 func (c *opened) evaluate(i int, choice Choice) (State, *yamledit.Edit, error) {
-	s, state := c.stages[i], Done
+	s, state := c.stages[i].Stage(), Done
 	if s.Skipped != nil && s.Skipped() {
 		state = Skipped
 	}
@@ -67,18 +51,13 @@ func (c *opened) evaluate(i int, choice Choice) (State, *yamledit.Edit, error) {
 // superseded reports whether a later stage that leaves nothing to do for stage i is
 // done.
 func (c *opened) superseded(i int) (bool, error) {
-	for _, name := range c.stages[i].SupersededBy {
-		for _, s := range c.stages[i+1:] {
-			if s.Name != name || s.Early != nil && s.Early() {
-				continue
-			}
-			edit, err := s.Edit()
-			if err != nil {
-				return false, err
-			}
-			if edit.Empty() {
-				return true, nil
-			}
+	for _, name := range c.stages[i].Stage().SupersededBy {
+		s, found := stageOf(c.stages[i+1:], name)
+		if !found || s.Early != nil && s.Early() {
+			continue
+		}
+		if edit, err := s.Edit(); err != nil || edit.Empty() {
+			return err == nil, err
 		}
 	}
 	return false, nil

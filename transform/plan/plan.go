@@ -185,12 +185,13 @@ func BuildFor(d transform.Format, docs []*yamledit.Document, target transform.Ta
 
 // edits reports whether a stage may change a document; the others cost nothing to
 // plan.
-func edits(s transform.Stage) bool { return s.Edit != nil }
+func edits(s transform.Listed) bool { return s.Stage().Edit != nil }
 
 // canContinue reports whether no stage refuses its edit as things are. If one does,
 // the plan of all stages tells whether that holds and why.
-func canContinue(later []transform.Stage) bool {
-	return !slices.ContainsFunc(later, func(s transform.Stage) bool {
+func canContinue(later []transform.Listed) bool {
+	return !slices.ContainsFunc(later, func(l transform.Listed) bool {
+		s := l.Stage()
 		if s.Edit == nil || s.NotInFile != nil && s.NotInFile() {
 			return false
 		}
@@ -202,7 +203,7 @@ func canContinue(later []transform.Stage) bool {
 // build applies stage i to a cluster and returns the cluster after it. The revisions
 // made so far lead from the files to the cluster.
 func build(d transform.Format, c *opened, i int, target transform.Target, choice Choice, made revisions) (Step, *opened, error) {
-	step := Step{Stage: c.stages[i], Documents: unchanged(c.Documents())}
+	step := Step{Stage: c.stages[i].Stage(), Documents: unchanged(c.Documents())}
 	var edit *yamledit.Edit
 	var err error
 	step.State, edit, err = c.evaluate(i, choice)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -25,8 +26,13 @@ func (l lamps) Manager() yamledit.Node                         { return yamledit
 func (l lamps) Chosen() transform.Target                       { return transform.Target{} }
 func (l lamps) Identity() transform.Identity                   { return transform.Identity{Format: "lamps"} }
 func (l lamps) Documents() []*yamledit.Document                { return transform.Only(l.doc) }
-func (l lamps) Stages() []transform.Stage                      { return l.stages(l.doc) }
-func (l lamps) Findings(s string) []transform.Finding          { return l.findings(l.doc, s) }
+func (l lamps) Stages() []transform.Listed {
+	return lists.Map(l.stages(l.doc), func(s transform.Stage) transform.Listed {
+		return transform.List(s.Name, func() transform.Stage { return s })
+	})
+}
+
+func (l lamps) Findings(s string) []transform.Finding { return l.findings(l.doc, s) }
 
 // light returns a stage that is done when its lamp is on.
 func light(doc *yamledit.Document, lamp string, supersededBy ...string) transform.Stage {

@@ -24,7 +24,7 @@ func (letters) Manager() yamledit.Node                         { return yamledit
 func (letters) Chosen() transform.Target                       { return transform.Target{} }
 func (letters) Identity() transform.Identity                   { return transform.Identity{} }
 func (c letters) Documents() []*yamledit.Document              { return transform.Only(c.doc) }
-func (letters) Stages() []transform.Stage                      { return nil }
+func (letters) Stages() []transform.Listed                     { return nil }
 func (c letters) Fixes() []transform.Fix                       { return c.fixes }
 
 func (c letters) Findings(string) []transform.Finding {

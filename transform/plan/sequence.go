@@ -44,7 +44,7 @@ func (p *Plan) End() []*yamledit.Document {
 // Complete reports whether no stage with an edit is left to do in a cluster, as far as its
 // documents show.
 func Complete(c transform.Cluster) bool {
-	o := withStages(c)
+	o := &opened{c, c.Stages()}
 	for i := range o.stages {
 		if _, edit, err := o.evaluate(i, Choice{}); err != nil || edit != nil {
 			return false
@@ -66,7 +66,7 @@ func StayDone(d transform.Format, steps []Step, target transform.Target) error {
 		return err
 	}
 	for _, name := range namesOf(steps) {
-		i := slices.IndexFunc(c.stages, func(s transform.Stage) bool { return s.Name == name })
+		i := slices.IndexFunc(c.stages, func(s transform.Listed) bool { return s.Name == name })
 		if i < 0 {
 			continue
 		}
@@ -94,5 +94,5 @@ func (s Step) reopened(d transform.Format, target transform.Target) (*opened, er
 	if s.result != nil && same(c.Chosen(), s.result.Chosen()) {
 		return s.result, nil
 	}
-	return withStages(c), nil
+	return &opened{c, c.Stages()}, nil
 }

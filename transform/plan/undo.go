@@ -52,14 +52,14 @@ func Undo(d transform.Format, docs []*yamledit.Document, target transform.Target
 
 // lastInEffect returns the last stage, from the given one on, of which anything
 // is in the document, or "".
-func lastInEffect(stages []transform.Stage, from string) (string, error) {
+func lastInEffect(stages []transform.Listed, from string) (string, error) {
 	if _, found := stageOf(stages, from); !found {
 		return "", notAmong(from)
 	}
 	for _, s := range slices.Backward(stages) {
-		if s.Undo != nil {
+		if undo := s.Stage().Undo; undo != nil {
 			// An error says that there is something, which cannot be undone.
-			if edit, err := s.Undo(); err != nil || !edit.Empty() {
+			if edit, err := undo(); err != nil || !edit.Empty() {
 				return s.Name, nil
 			}
 		}
@@ -130,6 +130,10 @@ func same(d transform.Format, doc, other *yamledit.Document) bool {
 	return yamledit.Same(a, b)
 }
 
-func stageOf(stages []transform.Stage, name string) (transform.Stage, bool) {
-	return lists.Find(stages, func(s transform.Stage) bool { return s.Name == name })
+func stageOf(stages []transform.Listed, name string) (transform.Stage, bool) {
+	s, found := lists.Find(stages, func(s transform.Listed) bool { return s.Name == name })
+	if !found {
+		return transform.Stage{}, false
+	}
+	return s.Stage(), true
 }

@@ -40,9 +40,9 @@ func opened(t *testing.T, text string, target transform.Target) *migration {
 
 func stageOf(t *testing.T, c transform.Cluster, name string) transform.Stage {
 	t.Helper()
-	s, found := lists.Find(c.Stages(), func(s transform.Stage) bool { return s.Name == name })
+	s, found := lists.Find(c.Stages(), func(s transform.Listed) bool { return s.Name == name })
 	assert.Must(t, found, "no stage", name)
-	return s
+	return s.Stage()
 }
 
 // after applies one stage and returns the text after it. It requires that the

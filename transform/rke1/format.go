@@ -132,7 +132,7 @@ func (m *migration) Documents() []*yamledit.Document {
 }
 
 // Stages implements transform.Cluster.
-func (m *migration) Stages() []transform.Stage {
+func (m *migration) Stages() []transform.Listed {
 	return m.stages().InOrder(stages.Set{
 		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
 		Cordon: m.cordon().Stage, Switch: m.switchToExternal, Uncordon: m.cordon().Release,

@@ -21,7 +21,8 @@ import (
 
 func TestStagesHaveTheNamesAndOrderOfAllFormats(t *testing.T) {
 	all := stages.Names()
-	for _, s := range cluster(t, onAWS).Stages() {
+	for _, listed := range cluster(t, onAWS).Stages() {
+		s := listed.Stage()
 		i := slices.Index(all, s.Name)
 		assert.Mustf(t, i >= 0, "%s is unknown or out of order", s.Name)
 		all = all[i+1:]

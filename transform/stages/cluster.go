@@ -6,6 +6,7 @@ package stages
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Cluster is what stages have to know of a cluster, whatever its format.
@@ -26,24 +27,24 @@ type Set struct {
 }
 
 // InOrder returns the stages of a cluster, by their names and in their order.
-func (c Cluster) InOrder(set Set) []transform.Stage {
-	planned := order(c.Target)
-	list := make([]transform.Stage, len(planned))
+func (c Cluster) InOrder(set Set) []transform.Listed {
 	of := map[string]func() transform.Stage{
 		GrantMigrationLease: set.Grant, EnableLeaderMigration: set.Enable, InstallCCM: set.Install,
 		CordonControlPlane: set.Cordon, SwitchToExternal: set.Switch, UncordonControlPlane: set.Uncordon, DisableLeaderMigration: set.Disable,
 		SetProviderIDs: setProviderIDs, VerifyProviderIDs: c.verify,
 		UpgradeKubernetes: set.UpgradeKubernetes, UpgradeCCM: set.UpgradeCCM,
 	}
-	for i, s := range planned {
-		list[i] = of[s.Name]()
-		list[i].Name = s.Name
-		if !list[i].NoGap {
-			list[i].Gap = c.gap(s)
-		}
-		list[i].Uncounted = list[i].Uncounted || s.ChecksAlone || s.conditional || Around(s.Name)
-	}
-	return list
+	return lists.Map(order(c.Target), func(s *Stage) transform.Listed {
+		return transform.List(s.Name, func() transform.Stage {
+			own := of[s.Name]()
+			own.Name = s.Name
+			if !own.NoGap {
+				own.Gap = c.gap(s)
+			}
+			own.Uncounted = own.Uncounted || s.ChecksAlone || s.conditional || Around(s.Name)
+			return own
+		})
+	})
 }
 
 // InOtherDocument is a stage that happens in another document, or not at all.

@@ -60,7 +60,7 @@ func TestWhatStagesChangeOfMachinesIsNamedOnce(t *testing.T) {
 }
 
 func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
-	set := func(c Cluster) []transform.Stage {
+	set := func(c Cluster) []transform.Listed {
 		made := func(complete func(transform.Stage) transform.Stage) func() transform.Stage {
 			return func() transform.Stage { return complete(transform.Stage{Why: "Own."}) }
 		}
@@ -90,7 +90,8 @@ func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
 	} {
 		for _, selector := range []string{"", "role=control-plane"} {
 			var names []string
-			for _, s := range set(Cluster{Target: c.target, Selector: selector}) {
+			for _, listed := range set(Cluster{Target: c.target, Selector: selector}) {
+				s := listed.Stage()
 				names = append(names, s.Name)
 				assert.Truef(t, s.Why != "" && len(s.Verify)+len(s.After) != 0, "%s: %s says nothing, or shows nothing", name, s.Name)
 				want := map[string][]string{SwitchToExternal: {InstallCCM}, DisableLeaderMigration: {SwitchToExternal}}[s.Name]
