@@ -53,6 +53,9 @@ var rules = []rule{
 	{"imports point from cmd to run to what it is made of", func(f file) bool {
 		return in(f.folder, "internal") && !in(f.folder, "internal/run")
 	}, anyOf("internal/run")},
+	{"files are read before clusters are found", codeOf("internal/files", "internal/git", "internal/source"), anyOf("internal/clusters", "internal/planfolder", "internal/report")},
+	{"clusters are found before they are reported", codeOf("internal/clusters", "internal/planfolder"), anyOf("internal/report")},
+	{"a report shows what it is given and reads nothing", codeOf("internal/report"), anyOf("internal/files", "internal/git", "internal/source", "internal/clusters", "internal/planfolder")},
 	{"only cmd names the formats, and tests", func(f file) bool {
 		return in(f.folder, "internal") && codeBut(testServers...)(f)
 	}, anyOf(formats...)},
