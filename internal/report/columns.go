@@ -4,40 +4,50 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 )
 
-// writeTable writes rows of cells, of which the first has the titles, in the colors of the others, if they have
-// any. On a terminal that is too narrow the widest columns get narrower; with whole the last one does not.
+// writeTable writes rows of cells of one line each, of which the first row has the titles, in the colors of the others.
+// On a terminal that is too narrow the widest columns get narrower; with whole the last one does not.
 func writeTable(w io.Writer, p Palette, whole bool, rows [][]string, color func(i int) string) {
 	widths := widthsOf(rows, whole)
 	if !p.fits(rows, whole) {
 		fit(widths, p.Width)
 	}
-	for i, row := range rows {
-		var b strings.Builder
-		for column, cell := range row {
-			if cell == "" {
-				cell = "-"
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = cmp.Or(cell, "-")
+			if !whole || i < len(row)-1 {
+				row[i] = cut(row[i], widths[i], i == 0)
 			}
-			if !whole || column < len(row)-1 {
-				cell = cut(cell, widths[column], column == 0)
-			}
-			b.WriteString(cell + strings.Repeat(" ", max(widths[column]-utf8.RuneCountInString(cell), 0)+between))
 		}
-		of := ""
-		switch {
-		case i == 0:
-			of = bold
-		case color != nil:
+	}
+	for i, line := range aligned(rows) {
+		of := bold
+		if i > 0 {
 			of = color(i - 1)
 		}
-		fmt.Fprintln(w, p.paint(of, strings.TrimRight(b.String(), " ")))
+		fmt.Fprintln(w, p.paint(of, strings.TrimRight(line, " ")))
 	}
+}
+
+func uncolored(int) string { return "" }
+
+// aligned returns rows of cells as lines.
+func aligned(rows [][]string) []string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, between, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	w.Flush()
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
 // fits reports whether rows of cells fit the terminal.

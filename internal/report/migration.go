@@ -80,9 +80,9 @@ func WriteMigration(w io.Writer, p Palette, m Migration) {
 	rows := [][]string{{"CLUSTER", "WAVE", "STATE", "STAGE", "SINCE", "GAP AT THE SWITCH", "FINDINGS"}}
 	for _, c := range m.Clusters {
 		rules := lists.Map(c.Findings, func(f transform.Finding) string { return f.Rule })
-		rows = append(rows, []string{words(c.Cluster), c.Wave, string(c.State), c.Stage, since(c.Since), gap(c.Switch), list(rules)})
+		rows = append(rows, lists.Map([]string{c.Cluster, c.Wave, string(c.State), c.Stage, since(c.Since), gap(c.Switch), list(rules)}, words))
 	}
-	writeTable(w, p, false, rows, nil)
+	writeTable(w, p, false, rows, uncolored)
 	for _, c := range m.Clusters {
 		if c.Error != "" {
 			fmt.Fprintf(w, "\n%s\n", p.paint(red, "failed: ")+c.Error)
@@ -139,7 +139,7 @@ func WriteMigrations(w io.Writer, p Palette, list []MigrationStatus) {
 	rows := [][]string{{"LEADERMIGRATION", "CONDITION", "REASON", "WAVE", "TOTAL", "WAITING", "RUNNING", "DONE", "FAILED", "SKIPPED"}}
 	for _, m := range list {
 		counts := []int{m.Counts.Total, m.Counts.Waiting, m.Counts.Running, m.Counts.Done, m.Counts.Failed, m.Counts.Skipped}
-		rows = append(rows, append([]string{words(m.Name), m.Condition, m.Reason, m.Wave}, lists.Map(counts, strconv.Itoa)...))
+		rows = append(rows, append(lists.Map([]string{m.Name, m.Condition, m.Reason, m.Wave}, words), lists.Map(counts, strconv.Itoa)...))
 	}
-	writeTable(w, p, false, rows, nil)
+	writeTable(w, p, false, rows, uncolored)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Rules are the rules, for programs.
@@ -50,16 +51,12 @@ func AddRule(list []Rule, of string, r transform.Rule) []Rule {
 
 // WriteRuleList writes a line for each rule.
 func WriteRuleList(w io.Writer, p Palette, list []Rule) {
-	width := 0
-	for _, r := range list {
-		width = max(width, len(r.Name))
-	}
+	names := aligned(lists.Map(list, func(r Rule) []string { return []string{r.Name, ""} }))
 	for i, r := range list {
 		if i > 0 && list[i-1].Name == r.Name {
 			continue // RULE shows its forms
 		}
-		name := fmt.Sprintf("%-*s", width, r.Name)
-		fmt.Fprintf(w, "%s  %s  %s\n", name, p.severity(r.Severity)+strings.Repeat(" ", len(transform.Warning)-len(r.Severity)), summary(r.Finds))
+		fmt.Fprintf(w, "%s%s  %s\n", names[i], p.severity(r.Severity)+strings.Repeat(" ", len(transform.Warning)-len(r.Severity)), summary(r.Finds))
 	}
 }
 
