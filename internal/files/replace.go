@@ -32,12 +32,12 @@ func replace(path string, seen fs.FileInfo, write func(io.Writer) error) error {
 	if err := t.replaceable(seen); err != nil {
 		return err
 	}
-	Clean(t.folder())
-	f, lock, err := TemporaryFile(t.folder())
+	cleanOnce(t.folder())
+	f, held, err := temporaryFile(t.folder())
 	if err != nil {
 		return fmt.Errorf("%s: cannot create a file in the folder %s: %w; make the folder writable, or use a copy of the file", path, t.folder(), cause(err))
 	}
-	defer lock.Release()
+	defer held.Close()
 	defer os.Remove(f.Name()) // on a panic too; after the rename nothing has this name
 	defer f.Close()
 	if err := errors.Join(t.fill(f, write), f.Close()); err != nil {
@@ -51,7 +51,7 @@ func replace(path string, seen fs.FileInfo, write func(io.Writer) error) error {
 	if err := os.Rename(f.Name(), t.real); err != nil {
 		return fmt.Errorf("%s: unchanged: cannot replace it: %w; use a copy of the file", path, cause(err))
 	}
-	SyncFolder(t.folder()) // the rename cannot be undone if that fails
+	syncFolder(t.folder()) // the rename cannot be undone if that fails
 	return nil
 }
 
@@ -82,9 +82,9 @@ func (w nameless) Write(p []byte) (int, error) {
 	return n, cause(err)
 }
 
-// SyncFolder makes what was done in a folder last; some file systems cannot, which is
+// syncFolder makes what was done in a folder last; some file systems cannot, which is
 // no error.
-func SyncFolder(folder string) error {
+func syncFolder(folder string) error {
 	d, err := os.Open(folder)
 	if err != nil {
 		return err

@@ -14,73 +14,75 @@ import (
 
 const (
 	prefix, suffix = ".rke-lm-", ".tmp"
-	// Pattern is how the names are made.
-	Pattern = prefix + "*" + suffix
+	pattern        = prefix + "*" + suffix
 	// tries is how often a cleaner may be quicker than the one who makes a file.
 	tries = 10
 )
 
 var errTaken = errors.New("another process removes the new file")
 
-// Lock means that its process is alive.
-type Lock struct{ held *os.File }
+// TemporaryFolder makes a folder for the user alone, and returns what removes it.
+func TemporaryFolder() (folder string, remove func(), err error) {
+	cleanOnce(os.TempDir())
+	folder, held, err := temporaryFolder(os.TempDir())
+	return folder, func() {
+		os.RemoveAll(folder)
+		held.Close()
+	}, err
+}
 
-// Release ends it; what is locked may be removed from now on.
-func (l Lock) Release() { l.held.Close() } // of no file, it does nothing
-
-// TemporaryFile makes a file in a folder.
-func TemporaryFile(folder string) (*os.File, Lock, error) {
+// temporaryFile makes a file in a folder. It may be removed once the second file is closed.
+func temporaryFile(folder string) (f, held *os.File, err error) {
 	for range tries {
-		f, err := os.CreateTemp(folder, Pattern)
-		if err != nil {
-			return nil, Lock{}, err
+		if f, err = os.CreateTemp(folder, pattern); err != nil {
+			return nil, nil, err
 		}
-		if l, is := Hold(f.Name()); is {
-			return f, l, nil
+		if held, is := acquire(f.Name()); is {
+			return f, held, nil
 		}
 		f.Close()
 	}
-	return nil, Lock{}, &fs.PathError{Op: "createtemp", Path: folder, Err: errTaken}
+	return nil, nil, &fs.PathError{Op: "createtemp", Path: folder, Err: errTaken}
 }
 
-// TemporaryFolder makes a folder in another one, for the user alone.
-func TemporaryFolder(parent string) (string, Lock, error) {
+// temporaryFolder makes a folder in another one, for the user alone. It may be removed once the file is closed.
+func temporaryFolder(parent string) (string, *os.File, error) {
 	for range tries {
-		made, err := os.MkdirTemp(parent, Pattern)
+		made, err := os.MkdirTemp(parent, pattern)
 		if err != nil {
-			return "", Lock{}, err
+			return "", nil, err
 		}
-		if l, is := Hold(made); is {
-			return made, l, nil
+		if held, is := acquire(made); is {
+			return made, held, nil
 		}
 	}
-	return "", Lock{}, &fs.PathError{Op: "mkdirtemp", Path: parent, Err: errTaken}
+	return "", nil, &fs.PathError{Op: "mkdirtemp", Path: parent, Err: errTaken}
 }
 
-// Hold locks a file or a folder that this process has made; false where a cleaner
-// has removed it before. Where the system has no locks no one removes anything.
-func Hold(path string) (Lock, bool) {
+// acquire locks a file or a folder that this process has made, until what it returns is closed; false where a cleaner
+// has removed it before. Where the system has no locks it returns no file, and no one removes anything.
+func acquire(path string) (*os.File, bool) {
 	f, err := openToLock(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Lock{}, false
+		return nil, false
 	}
 	if err != nil || lock(f) != nil {
 		f.Close() // of no file, it does nothing
-		return Lock{}, true
+		return nil, true
 	}
 	if !same(f, path) {
 		f.Close()
-		return Lock{}, false
+		return nil, false
 	}
-	return Lock{f}, true
+	return f, true
 }
 
 // cleaned are the folders that this run has looked at: one may hold many clusters.
 var cleaned sync.Map
 
-// Clean removes from a folder what killed runs of this user have left there. It looks
+// cleanOnce removes from a folder what killed runs of this user have left there. It looks
 // once in a run.
-func Clean(folder string) {
+func cleanOnce(folder string) {
 	if real, err := filepath.Abs(folder); err == nil {
 		if _, before := cleaned.LoadOrStore(real, true); before {
 			return
@@ -96,14 +98,14 @@ func clean(folder string) {
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), suffix) {
-			Take(filepath.Join(folder, e.Name()), os.RemoveAll)
+			reclaim(filepath.Join(folder, e.Name()), os.RemoveAll)
 		}
 	}
 }
 
-// Take does something with what a killed run has left, and nothing with what a
+// reclaim does something with what a killed run has left, and nothing with what a
 // living process holds.
-func Take(path string, do func(path string) error) {
+func reclaim(path string, do func(path string) error) {
 	info, err := os.Lstat(path)
 	if err != nil || !(info.Mode().IsRegular() || info.IsDir()) || !own(info) {
 		return

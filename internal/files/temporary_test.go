@@ -24,12 +24,12 @@ func TestMain(m *testing.M) {
 	if folder == "" {
 		os.Exit(m.Run())
 	}
-	f, _, err := TemporaryFile(folder)
+	f, _, err := temporaryFile(folder)
 	if err != nil {
 		panic(err)
 	}
 	f.WriteString("password: of a document\n")
-	if _, _, err := TemporaryFolder(folder); err != nil {
+	if _, _, err := temporaryFolder(folder); err != nil {
 		panic(err)
 	}
 	os.Stdout.WriteString("made\n")
@@ -56,12 +56,12 @@ func TestWhatAKilledProcessLeavesIsRemovedAndNotBefore(t *testing.T) {
 
 func TestWhatIsHeldIsNotRemovedUntilItsRelease(t *testing.T) {
 	folder := t.TempDir()
-	f, l, err := TemporaryFile(folder)
+	f, held, err := temporaryFile(folder)
 	assert.NilError(t, err)
 	f.Close() // the lock is not that of the file that is written
 	clean(folder)
 	assert.Equal(t, entries(t, folder), 1, "while it is held")
-	l.Release()
+	held.Close()
 	clean(folder)
 	assert.Equal(t, entries(t, folder), 0, "after its release")
 }
@@ -83,29 +83,37 @@ func TestOnlyWhatThisPackageMakesIsRemoved(t *testing.T) {
 func TestAFolderIsCleanedOnceInARun(t *testing.T) {
 	folder := t.TempDir()
 	leave := func() {
-		left, l, err := TemporaryFolder(folder)
+		left, held, err := temporaryFolder(folder)
 		assert.NilError(t, err)
 		assert.Equal(t, assert.Value(os.Stat(left))(t).Mode().Perm(), 0o700, "others may enter")
 		assert.NilError(t, os.WriteFile(filepath.Join(left, "kubeconfig"), nil, 0o600))
-		l.Release()
+		held.Close()
 	}
 	leave()
-	Clean(folder)
+	cleanOnce(folder)
 	assert.Equal(t, entries(t, folder), 0, "at the first look")
 	leave()
 	t.Chdir(folder)
-	Clean(".")
+	cleanOnce(".")
 	assert.Equal(t, entries(t, folder), 1, "at the second look")
-	Clean(filepath.Join(folder, "gone")) // which is no error
+	cleanOnce(filepath.Join(folder, "gone")) // which is no error
+}
+
+func TestATemporaryFolderIsRemovedWithWhatItHas(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	folder, remove, err := TemporaryFolder()
+	assert.NilError(t, errors.Join(err, os.WriteFile(filepath.Join(folder, "kubeconfig"), nil, 0o600)))
+	assert.Equal(t, entries(t, os.TempDir()), 1)
+	remove()
+	assert.Equal(t, entries(t, os.TempDir()), 0)
 }
 
 func TestWithoutAFolderNothingIsMade(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	f, l, err := TemporaryFile(gone)
-	assert.Truef(t, errors.Is(err, fs.ErrNotExist) && f == nil && l == (Lock{}), "%v %v", f, err)
-	made, l, err := TemporaryFolder(gone)
-	assert.Truef(t, errors.Is(err, fs.ErrNotExist) && made == "" && l == (Lock{}), "%q %v", made, err)
-	Lock{}.Release() // of what was not made
+	f, held, err := temporaryFile(gone)
+	assert.Truef(t, errors.Is(err, fs.ErrNotExist) && f == nil && held == nil, "%v %v", f, err)
+	made, held, err := temporaryFolder(gone)
+	assert.Truef(t, errors.Is(err, fs.ErrNotExist) && made == "" && held == nil, "%q %v", made, err)
 }
 
 // A name may be that of something else by the time that the lock is there.
@@ -125,18 +133,18 @@ func TestALockIsOfWhatHasTheNameNow(t *testing.T) {
 func TestWhatCannotBeLockedMayBeUsed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "link")
 	assert.NilError(t, os.Symlink("elsewhere", path))
-	l, is := Hold(path)
-	assert.Truef(t, is && l == (Lock{}), "%v %t", l, is)
+	held, is := acquire(path)
+	assert.Truef(t, is && held == nil, "%v %t", held, is)
 	taken := false
 	for _, path := range []string{path, filepath.Join(t.TempDir(), "gone")} {
-		Take(path, func(string) error { taken = true; return nil })
+		reclaim(path, func(string) error { taken = true; return nil })
 	}
 	assert.True(t, !taken, "what is none of a killed run was taken")
 }
 
 func TestAFileThatACleanerRemovesFirstIsMadeAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gone")
-	_, is := Hold(path)
+	_, is := acquire(path)
 	assert.True(t, !is, "what is not there is held")
 }
 

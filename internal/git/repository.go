@@ -45,16 +45,12 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	if top == "" {
 		return nil, fmt.Errorf("%s: not a git repository, and in none; run review in the clone of one", dir)
 	}
-	files.Clean(os.TempDir())
-	at, lock, err := files.TemporaryFolder(os.TempDir())
+	at, release, err := files.TemporaryFolder()
 	if err != nil {
 		return nil, err
 	}
 	prefix := path.Clean(strings.TrimLeft(filepath.ToSlash(real[len(top):]), "/"))
-	r := &Repository{dir: real, top: top, prefix: prefix, release: func() {
-		os.RemoveAll(at)
-		lock.Release()
-	}}
+	r := &Repository{dir: real, top: top, prefix: prefix, release: release}
 	if err = r.imitate(ctx, at); err == nil {
 		err = r.start(ctx)
 	}

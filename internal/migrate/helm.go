@@ -94,13 +94,11 @@ type prepared struct{ program, folder, kubeconfig string }
 
 // inFolder prepares helm. The folder is removed however the use of it ends.
 func (h helm) inFolder(program string, named map[string]string, use func(prepared) error) error {
-	files.Clean(os.TempDir())
-	folder, lock, err := files.TemporaryFolder(os.TempDir())
+	folder, remove, err := files.TemporaryFolder()
 	if err != nil {
 		return fmt.Errorf("a folder for helm cannot be made: %w; make room in the folder for temporary files, and run the command again", err)
 	}
-	defer lock.Release()
-	defer os.RemoveAll(folder)
+	defer remove()
 	config, err := h.observer.Kubeconfig()
 	if err != nil {
 		return err

@@ -4,11 +4,12 @@
 package planfolder
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"strings"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
@@ -33,22 +34,22 @@ type content struct {
 // name with other content is no file of the plan.
 func Lists(planFile []byte, name string, content []byte) (plan.Saved, bool) {
 	p, err := decode(planFile)
-	return p.Saved, err == nil && p.Sums[name] == sum(content)
+	return p.Saved, err == nil && p.Sums[name] == sum(string(content))
 }
 
-func sum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
+func sum(content string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(content))) }
 
-func encode(s plan.Saved, files []File) []byte {
+func encode(s plan.Saved, files []transform.File) string {
 	p := content{APIVersion: apiVersion, Kind: kind, Saved: s, Files: []string{}, Sums: map[string]string{}}
 	for _, f := range files {
 		p.Files, p.Sums[f.Name] = append(p.Files, f.Name), sum(f.Content)
 	}
-	var b bytes.Buffer
+	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	enc.Encode(p) // nothing in it has no JSON
-	return b.Bytes()
+	return b.String()
 }
 
 func decode(text []byte) (content, error) {

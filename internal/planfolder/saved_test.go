@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -40,8 +39,8 @@ func harbour() plan.Saved {
 	}
 }
 
-func named(names ...string) []File {
-	return lists.Map(names, func(n string) File { return File{Name: n, Content: []byte("content of " + n)} })
+func named(names ...string) []transform.File {
+	return lists.Map(names, func(n string) transform.File { return transform.File{Name: n, Content: "content of " + n} })
 }
 
 func TestAPlanIsReadAsItWasWritten(t *testing.T) {
@@ -188,20 +187,19 @@ func snapshot(t *testing.T, root string) map[string]string {
 	return content
 }
 
-// A run may be killed at any point: what it has left goes with the next one.
+// A run may be killed at any point: what it has left goes with the next one, also if that writes nothing.
 func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
 	for name, placed := range map[string]bool{"between the two renames": false, "after them": true} {
 		root := t.TempDir()
 		path := assert.Value(Write(root, harbour(), named("runbook.md"), false))(t)
-		made, old := filepath.Join(filepath.Dir(path), ".rke-lm-1.tmp"), path
+		old := path
 		if placed {
 			old = assert.Value(Write(t.TempDir(), harbour(), named("runbook.md"), false))(t)
-		} else {
-			assert.NilError(t, os.Mkdir(made, 0o700))
 		}
-		assert.NilError(t, os.Rename(old, made+oldSuffix))
-		settle(filepath.Dir(path))
-		files.Take(made, os.RemoveAll) // Clean looks once in a run
+		assert.NilError(t, os.Rename(old, filepath.Join(filepath.Dir(path), ".rke-lm-1.tmp.old")))
+		_, err := Write(root, harbour(), named("not/there"), false)
+		says := err.Error()
+		assert.True(t, strings.HasPrefix(says, path+": the plan was not written: ") && strings.HasSuffix(says, "; free disk space, or use another folder"), says)
 		assert.DeepEqual(t, namesIn(t, filepath.Dir(path)), []string{"harbour"}, name)
 		assert.Value(Read(path))(t)
 	}

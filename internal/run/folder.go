@@ -43,7 +43,7 @@ func (fs *Folders) Check(paths []string) error {
 // Folder is what is written for a plan.
 type Folder struct {
 	plan  plan.Saved
-	files []planfolder.File
+	files []transform.File
 }
 
 // folder makes the folder of a plan of one cluster.
@@ -107,18 +107,18 @@ func (fs *Folders) claim(s plan.Saved) error {
 // bookFiles are what a plan folder holds for people: a runbook, and the files that it names.
 type bookFiles struct {
 	report.Runbook
-	files []planfolder.File
+	files []transform.File
 }
 
 // add adds a file, and returns its name.
 func (b *bookFiles) add(name string, content []byte) string {
-	b.files = append(b.files, planfolder.File{Name: name, Content: content})
+	b.files = append(b.files, transform.File{Name: name, Content: string(content)})
 	return name
 }
 
 // planFiles returns what a plan folder holds for people. server are the flags that name the
 // Rancher of a live cluster.
-func planFiles(p *plan.Plan, shown report.Plan, folder string, paths []string, of clusters.Cluster, server []string) ([]planfolder.File, error) {
+func planFiles(p *plan.Plan, shown report.Plan, folder string, paths []string, of clusters.Cluster, server []string) ([]transform.File, error) {
 	from := newStart(folder, paths)
 	book := bookFiles{Runbook: report.Runbook{Plan: p, Top: from.name(), Folder: from.path(folder), Paths: map[string]string{}}}
 	if of.Live != nil {

@@ -4,7 +4,6 @@
 package run
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -16,7 +15,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/config"
 	"github.com/rke-lm/rke-lm/internal/git"
-	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
@@ -280,7 +278,7 @@ func unplannedFiles(saved []*clusters.Saved, before, after []*review.Side) []*cl
 		*review.Side
 		folder string
 	}
-	made := map[planned][]planfolder.File{}
+	made := map[planned][]transform.File{}
 	return lists.Where(saved, func(file *clusters.Saved) bool {
 		of := func(s *review.Side) bool { return s.Identity().Is(file.Plan.Cluster) }
 		has := func(s *review.Side) bool {
@@ -288,8 +286,8 @@ func unplannedFiles(saved []*clusters.Saved, before, after []*review.Side) []*cl
 			if _, is := made[key]; !is && of(s) {
 				made[key] = filesOf(s, file.Plan.Target)
 			}
-			return slices.ContainsFunc(made[key], func(f planfolder.File) bool {
-				return f.Name == filepath.Base(file.Name) && bytes.Equal(f.Content, file.Bytes)
+			return slices.ContainsFunc(made[key], func(f transform.File) bool {
+				return f.Name == filepath.Base(file.Name) && f.Content == string(file.Bytes)
 			})
 		}
 		return !slices.ContainsFunc(after, of) || !slices.ContainsFunc(slices.Concat(after, before), has)
@@ -297,7 +295,7 @@ func unplannedFiles(saved []*clusters.Saved, before, after []*review.Side) []*cl
 }
 
 // filesOf are the files of all plans of a cluster; none if it cannot be planned.
-func filesOf(s *review.Side, target transform.Target) (all []planfolder.File) {
+func filesOf(s *review.Side, target transform.Target) (all []transform.File) {
 	target.Related = s.Related
 	_ = transform.Guard(s.Docs[0].File(), func() error {
 		plans, err := plan.Sequence(s.Format, s.Docs, target)
