@@ -65,21 +65,13 @@ func (t target) fill(f *os.File, write func(io.Writer) error) error {
 	if err := copyAccessList(t.real, f.Name()); err != nil {
 		return fmt.Errorf("cannot keep its access control list: %w; use a copy of the file", cause(err))
 	}
-	if err := write(nameless{f}); err != nil {
-		return err
+	if err := write(f); err != nil {
+		return cause(err)
 	}
 	if err := f.Chmod(t.info.Mode()); err != nil {
 		return fmt.Errorf("cannot keep its mode: %w; use a copy of the file", cause(err))
 	}
 	return cause(f.Sync())
-}
-
-// nameless is a file whose errors do not name it: it is gone when they are read.
-type nameless struct{ f *os.File }
-
-func (w nameless) Write(p []byte) (int, error) {
-	n, err := w.f.Write(p)
-	return n, cause(err)
 }
 
 // syncFolder makes what was done in a folder last; some file systems cannot, which is

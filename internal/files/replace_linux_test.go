@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -68,9 +69,12 @@ func TestAFullDiskIsAnErrorThatDoesNotNameTheTemporaryFile(t *testing.T) {
 		t.Skip(err)
 	}
 	defer full.Close()
-	if _, err := (nameless{full}).Write(make([]byte, 1<<20)); err == nil || err.Error() != syscall.ENOSPC.Error() {
-		t.Error(err)
-	}
+	path := make1(t, "a.yaml")
+	err = replace(path, look(t, path), func(io.Writer) error {
+		_, err := full.Write(make([]byte, 1<<20))
+		return err
+	})
+	assert.True(t, errors.Is(err, syscall.ENOSPC) && err.Error() == path+": unchanged: "+syscall.ENOSPC.Error(), err)
 }
 
 // acl makes an access list as the kernel keeps it: user::rw-, user:1234:rw-,

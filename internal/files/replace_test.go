@@ -165,14 +165,6 @@ func TestAfterAnErrorTheFileIsAsItWasAndAlone(t *testing.T) {
 	}
 }
 
-func TestTheErrorOfWriteIsKept(t *testing.T) {
-	path := make1(t, "a.yaml")
-	err := replace(path, look(t, path), func(io.Writer) error {
-		return fmt.Errorf("reading: %w", &fs.PathError{Op: "open", Path: "source.yaml", Err: errFull})
-	})
-	assert.Truef(t, errors.Is(err, errFull) && strings.Contains(err.Error(), "reading: open source.yaml: no space left"), "error: %v", err)
-}
-
 func TestAfterAPanicTheFileIsAsItWasAndAlone(t *testing.T) {
 	path := make1(t, "a.yaml")
 	func() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // Ends is what became of files that end together, and of the clusters in them.
@@ -38,7 +39,7 @@ func (c *Collector) End(e Ends) {
 type Applied struct {
 	Findings [][]transform.Finding
 	Cautions []string // about stages that are undone
-	Manual   []ManualStage
+	Manual   []plan.Step
 	Open     bool                // manual stages, and no edit
 	Accepted []transform.Finding // about a live cluster
 	Diffs    []string            // of a dry run
@@ -56,8 +57,8 @@ func (c *Collector) Applied(a Applied) {
 	for _, caution := range a.Cautions {
 		fmt.Fprintln(c.Err, c.ErrPalette.Wrap("caution: "+caution, ""))
 	}
-	for _, m := range a.Manual {
-		m.write(c.Err, c.ErrPalette)
+	for _, s := range a.Manual {
+		writeManual(c.Err, c.ErrPalette, s)
 	}
 	if a.Open {
 		c.Code = max(c.Code, transform.ExitFound)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // shownBy returns what a collector of text writes, to its output and to its errors.
@@ -32,7 +33,7 @@ func TestWhatIsKnownOfAClusterComesBeforeTheErrorsOfItsFiles(t *testing.T) {
 	out, shown, code := shownBy(func(c *Collector) {
 		c.Applied(Applied{
 			Findings: [][]transform.Finding{{{Rule: "a-rule", Severity: transform.Warning, File: "a.yaml", Line: 3, Message: "it is odd"}}},
-			Cautions: []string{"the flag returns"}, Manual: []ManualStage{{name: "install-ccm"}}, Open: true,
+			Cautions: []string{"the flag returns"}, Manual: []plan.Step{{Manual: true, Stage: transform.Stage{Name: "install-ccm"}}}, Open: true,
 			Diffs: []string{"--- a\n+++ b\n"}, Warnings: []string{"fen: the server warns: old"},
 			Ends: Ends{Notes: []string{"a.yaml: not written, because of errors in it"}, Errs: []error{transform.NewError(transform.ExitRefused, "a.yaml: no")}},
 		})

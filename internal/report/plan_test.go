@@ -138,10 +138,10 @@ func TestStatesAndSeveritiesHaveTheirColours(t *testing.T) {
 }
 
 func TestAStageByHandShowsItsStepsAndItsChecks(t *testing.T) {
-	s := NewManualStage(plan.Step{Manual: true, Stage: transform.Stage{
+	s := plan.Step{Manual: true, Stage: transform.Stage{
 		Name: "install-ccm", After: []action.Action{{Why: "install the chart", Command: "helm upgrade"}}, Verify: []action.Action{{Why: "wait", Command: "kubectl get"}},
-	}})
-	got := written(func(b *bytes.Buffer) { s.write(b, Palette{}) })
+	}}
+	got := written(func(b *bytes.Buffer) { writeManual(b, Palette{}, s) })
 	assert.Equal(t, got, "install-ccm  manual\n  install the chart:\n    helm upgrade\n  wait:\n    kubectl get\n")
 }
 

@@ -187,23 +187,12 @@ func writeActions(w io.Writer, p Palette, actions []action.Action) {
 	}
 }
 
-// ManualStage is what someone has to do by hand for a stage.
-type ManualStage struct {
-	name    string
-	alone   bool // nothing but checks
-	actions []action.Action
-}
-
-// NewManualStage keeps nothing else of a stage: its documents are large.
-func NewManualStage(s plan.Step) ManualStage {
-	return ManualStage{s.Stage.Name, !s.Manual, slices.Concat(s.Stage.After, s.Stage.Verify)}
-}
-
-func (s ManualStage) write(w io.Writer, p Palette) {
-	if s.alone {
-		fmt.Fprintf(w, "%s  %s; its commands are in the runbook of plan --out\n", p.paint(bold, s.name), Check)
+// writeManual writes what someone has to do by hand for a stage.
+func writeManual(w io.Writer, p Palette, s plan.Step) {
+	if !s.Manual { // nothing but checks
+		fmt.Fprintf(w, "%s  %s; its commands are in the runbook of plan --out\n", p.paint(bold, s.Stage.Name), Check)
 		return
 	}
-	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.name), Manual)
-	writeActions(w, p, s.actions)
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Stage.Name), Manual)
+	writeActions(w, p, slices.Concat(s.Stage.After, s.Stage.Verify))
 }

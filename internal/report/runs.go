@@ -4,6 +4,7 @@
 package report
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -21,14 +22,14 @@ type Runs struct {
 	*Collector          // its output keeps its errors
 	One        *RunText // of one cluster
 	Many       *FleetText
-	In         io.Reader
+	In         *bufio.Reader
 
 	of map[string]*Timeline // by cluster
 }
 
 // NewRuns shows runs over one cluster, or over many. A page is written at the end, so the text is not on standard output.
 func NewRuns(c *Collector, in io.Reader, many bool) *Runs {
-	r := &Runs{Collector: c, In: in, of: map[string]*Timeline{}}
+	r := &Runs{Collector: c, In: bufio.NewReader(in), of: map[string]*Timeline{}}
 	if many {
 		r.Many = &FleetText{Err: c.Err, Palette: c.ErrPalette}
 		r.Many.Width, r.Many.Height = Size(c.Err)
@@ -120,13 +121,11 @@ func (r *Runs) Ask(ctx context.Context, next string) (bool, error) {
 	fmt.Fprintf(r.Err, "\nContinue with %s? [y/N] ", next)
 	answer := make(chan string, 1)
 	go func() {
-		var line []byte // no more than one answer is taken
-		for b := []byte{0}; b[0] != '\n'; line = append(line, b[0]) {
-			if _, err := io.ReadFull(r.In, b); err != nil {
-				b[0], line = '\n', nil
-			}
+		line, err := r.In.ReadString('\n')
+		if err != nil {
+			line = ""
 		}
-		answer <- string(line)
+		answer <- line
 	}()
 	select {
 	case line := <-answer:
