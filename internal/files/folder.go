@@ -95,11 +95,11 @@ const oldSuffix = ".old"
 
 // RestoreFolders ends what killed runs have begun in a folder. A folder that [ReplaceFolder] has moved out of the way gets
 // the name back that it had, if nothing has that now.
-func RestoreFolders(parent string, name func(folder string) (string, error)) {
-	left, _ := filepath.Glob(filepath.Join(parent, pattern+oldSuffix))
-	for _, old := range left {
-		reclaim(old, func(string) error {
-			had, err := name(old)
+func RestoreFolders(parent string, nameOf func(folder string) (string, error)) {
+	left, _ := fs.Glob(os.DirFS(parent), pattern+oldSuffix)
+	for _, name := range left {
+		reclaim(filepath.Join(parent, name), func(old string) error {
+			had, err := nameOf(old)
 			path := filepath.Join(parent, had)
 			if _, there := os.Lstat(path); err == nil && errors.Is(there, fs.ErrNotExist) {
 				return os.Rename(old, path)

@@ -97,7 +97,7 @@ func TestAFolderIsCompleteOrNotThere(t *testing.T) {
 }
 
 func replaceWith(t *testing.T, f *fault, exists bool) {
-	path := filepath.Join(t.TempDir(), "plans", "harbour")
+	path := filepath.Join(t.TempDir(), "plans [1]", "harbour")
 	if exists {
 		assert.NilError(t, ReplaceFolder(path, version(1), false))
 	}

@@ -6,7 +6,6 @@
 package files
 
 import (
-	"io/fs"
 	"os"
 	"syscall"
 )
@@ -27,9 +26,4 @@ func flock(f *os.File, how int) error {
 			return err
 		}
 	}
-}
-
-func own(info fs.FileInfo) bool {
-	s, is := info.Sys().(*syscall.Stat_t)
-	return is && int(s.Uid) == os.Geteuid()
 }

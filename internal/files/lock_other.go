@@ -7,7 +7,6 @@ package files
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 )
 
@@ -16,5 +15,3 @@ func openToLock(path string) (*os.File, error) { return os.Open(path) }
 func lock(*os.File) error { return errors.ErrUnsupported }
 
 func tryLock(*os.File) error { return errors.ErrUnsupported }
-
-func own(fs.FileInfo) bool { return false }

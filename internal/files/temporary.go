@@ -8,13 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 )
 
 const (
-	prefix, suffix = ".rke-lm-", ".tmp"
-	pattern        = prefix + "*" + suffix
+	pattern = ".rke-lm-*.tmp"
 	// tries is how often a cleaner may be quicker than the one who makes a file.
 	tries = 10
 )
@@ -92,14 +90,9 @@ func cleanOnce(folder string) {
 }
 
 func clean(folder string) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), suffix) {
-			reclaim(filepath.Join(folder, e.Name()), os.RemoveAll)
-		}
+	names, _ := fs.Glob(os.DirFS(folder), pattern)
+	for _, name := range names {
+		reclaim(filepath.Join(folder, name), os.RemoveAll)
 	}
 }
 
@@ -107,7 +100,7 @@ func clean(folder string) {
 // living process holds.
 func reclaim(path string, do func(path string) error) {
 	info, err := os.Lstat(path)
-	if err != nil || !(info.Mode().IsRegular() || info.IsDir()) || !own(info) {
+	if err != nil || !(info.Mode().IsRegular() || info.IsDir()) || identify(info).uid != os.Geteuid() {
 		return
 	}
 	f, err := openToLock(path)
