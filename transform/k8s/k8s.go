@@ -11,6 +11,7 @@ package k8s
 
 import (
 	"encoding/json"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,3 +127,19 @@ func Sets(by metav1.ManagedFieldsEntry, field ...string) bool {
 	_, set, _ := unstructured.NestedFieldNoCopy(fields, field...)
 	return set
 }
+
+// Image is a reference to an image in its parts: name:tag@digest, of which tag and
+// digest may be absent. The name has the registry, which may have a port.
+type Image struct{ Name, Tag, Digest string }
+
+// ParseImage reads a reference.
+func ParseImage(ref string) (i Image) {
+	i.Name, i.Digest, _ = strings.Cut(ref, "@")
+	if at := strings.LastIndex(i.Name, ":"); at > strings.LastIndex(i.Name, "/") {
+		i.Name, i.Tag = i.Name[:at], i.Name[at+1:]
+	}
+	return i
+}
+
+// Base is the last part of the name.
+func (i Image) Base() string { return path.Base(i.Name) }

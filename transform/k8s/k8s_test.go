@@ -101,3 +101,12 @@ func TestAStatementIsTheFilesOrTheAssumedOne(t *testing.T) {
 		assert.Contains(t, got, c.want, c.name)
 	}
 }
+
+func TestAReferenceIsReadInItsParts(t *testing.T) {
+	for ref, want := range map[string]Image{
+		"a/b:v1": {"a/b", "v1", ""}, "host:5000/a": {"host:5000/a", "", ""}, "a:v2@sha256:abc": {"a", "v2", "sha256:abc"}, "a@sha256:abc": {"a", "", "sha256:abc"}, "": {},
+	} {
+		assert.Equal(t, ParseImage(ref), want, ref)
+	}
+	assert.Equal(t, ParseImage("host:5000/a/b:v1").Base(), "b")
+}

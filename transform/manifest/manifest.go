@@ -5,6 +5,7 @@ package manifest
 
 import (
 	"cmp"
+	"regexp"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
@@ -179,4 +180,43 @@ func (m *Manifest) provider() (name string, at yamledit.Node) {
 func (m *Manifest) argumentsAt() yamledit.Node {
 	c := m.program.container
 	return yamledit.First(c.Get("args"), c.Get("command"), m.Root.Get("controllerManager"), m.Root.Get("nodeRegistration"), c, m.Root)
+}
+
+// clusterConfiguration is as much of kubeadm's type as is read
+// (k8s.io/kubernetes cmd/kubeadm/app/apis/kubeadm, v1beta3 and v1beta4).
+type clusterConfiguration struct {
+	ClusterName       string `json:"clusterName"`
+	KubernetesVersion string `json:"kubernetesVersion"`
+	ControllerManager struct {
+		ExtraVolumes []extraVolume `json:"extraVolumes"`
+	} `json:"controllerManager"`
+}
+
+// extraVolume is a path of the host that kubeadm mounts into a static pod.
+type extraVolume struct {
+	Name      string `json:"name"`
+	HostPath  string `json:"hostPath"`
+	MountPath string `json:"mountPath"`
+	ReadOnly  bool   `json:"readOnly"`
+	PathType  string `json:"pathType"`
+}
+
+// serverProvider returns the provider of kube-apiserver in a ClusterConfiguration.
+func (m *Manifest) serverProvider() (args.Arg, bool) {
+	return args.Last(m.apiServer.List(), providerFlag)
+}
+
+// releaseForm is a Kubernetes release and what a distribution appends to it.
+var releaseForm = regexp.MustCompile(`^(v[1-9]\d*\.\d+\.\d+)([-+_.].*)?$`)
+
+// isRelease reports whether a version is a release of Kubernetes and no more.
+func isRelease(version string) bool { return version != "" && releaseOf(version) == version }
+
+// releaseOf returns the Kubernetes release that a tag or version starts with, or
+// "".
+func releaseOf(version string) string {
+	if m := releaseForm.FindStringSubmatch(version); m != nil {
+		return m[1]
+	}
+	return ""
 }

@@ -274,3 +274,28 @@ func (d *Document) LineStart(line int) int { return d.lines().start(max(line-1-d
 
 // LineOf returns the line of the file that holds an offset of the document.
 func (d *Document) LineOf(off int) int { return d.chunk.Line + 1 + d.lines().of(off) }
+
+// Error says where a document cannot be read or safely edited, what is wrong
+// and what to do. It never quotes a value of the document.
+type Error struct {
+	File string // as given to Parse
+	Line int    // 1-based line in the file; 0 when no line is the cause
+	What string
+	Do   string
+
+	cause error // ErrTooDeep, or nil
+}
+
+func (e *Error) Unwrap() error { return e.cause }
+
+func (e *Error) Error() string {
+	s := e.File
+	if e.Line > 0 {
+		s += ":" + strconv.Itoa(e.Line)
+	}
+	s += ": " + e.What
+	if e.Do != "" {
+		s += "; " + e.Do
+	}
+	return s
+}
