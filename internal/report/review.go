@@ -172,15 +172,11 @@ func (c ReviewedCluster) summary() string {
 	case c.Change == review.Removed:
 		return "removed cluster"
 	case len(c.Stages) > 0:
-		return "performs " + c.stageNames()
+		return "performs " + list(lists.Map(c.Stages, func(s review.Stage) string { return s.Name }))
 	case len(c.Undone) > 0:
 		return "undoes " + list(c.Undone)
 	}
 	return "no stage"
-}
-
-func (c ReviewedCluster) stageNames() string {
-	return list(lists.Map(c.Stages, func(s review.Stage) string { return s.Name }))
 }
 
 // WriteReview writes a change of clusters in the form of the output.
