@@ -11,25 +11,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
-func TestAnEnvelopeIsOpenedAsItsWriterMeantIt(t *testing.T) {
-	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Raw: []byte("raw"), ContentType: "application/protobuf"}
-	body := assert.Value(u.Marshal())(t)
-	o, err := contentOf(Answer{Body: append([]byte("k8s\x00"), body...)}, "PodList")
-	assert.Truef(t, err == nil && o.protobuf && string(o.raw) == "raw", "%q, %v", o.raw, err)
-	_, err = contentOf(Answer{Body: append([]byte("k8s\x00"), body[:len(body)-2]...)}, "PodList")
-	assert.True(t, err != nil, "half an envelope is opened")
-}
-
 // A refusal says why in whichever form it comes.
 func TestTheMessageOfARefusalIsReadInProtobuf(t *testing.T) {
-	raw := assert.Value((&metav1.Status{Message: "nodes is forbidden"}).Marshal())(t)
-	body := assert.Value((&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Status"}, Raw: raw}).Marshal())(t)
-	f := newFailure(&http.Response{StatusCode: http.StatusForbidden}, Answer{Body: append([]byte("k8s\x00"), body...)})
+	body := enveloped(t, "Status", &metav1.Status{Message: "nodes is forbidden"})
+	f := newFailure(&http.Response{StatusCode: http.StatusForbidden}, Answer{Body: body})
 	assert.True(t, f.Message == "nodes is forbidden" && !f.page, f)
 }
 

@@ -82,19 +82,19 @@ func newFailure(res *http.Response, a Answer) *Failure {
 
 // read takes from an answer who refused, and what they say about it.
 func (f *Failure) read(a Answer) {
-	var s metav1.Status
 	if f.Code == http.StatusForbidden && len(a.Body) == 0 {
 		f.by = byGate // an API server always gives a reason
 		return
 	}
-	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s) == nil {
+	s, err := contentOf[*metav1.Status](a, "Status", nil)
+	if err == nil {
 		f.by, f.reason = deniedBy(s.Message), s.Reason
 	} else {
 		f.page, f.people = len(a.Body) > 0 && string(a.Body) != noSuchPath, bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
 		// A Rancher before a server answers so, for one of a cluster whose agent is not connected (github.com/rancher/norman/httperror).
 		var status struct{ Message string }
 		_ = json.Unmarshal(a.Body, &status)
-		s.Message = status.Message
+		s = &metav1.Status{Message: status.Message}
 		f.by, f.entry = routed(f.Code, s.Message)
 	}
 	f.Message = redact.Text(cmp.Or(s.Message, f.Message))

@@ -6,7 +6,6 @@ package kube
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/pager"
 )
 
@@ -67,14 +65,31 @@ func Collect[T, O any](ctx context.Context, c *Client, r Resource, keep func(*O,
 			kept = nil // the first page, or all pages in the place of those that expired
 		}
 		query, _ := metav1.ParameterCodec.EncodeParameters(&o, schema.GroupVersion{Version: "v1"}) // which knows these options
-		page, err := c.content(ctx, Request{What: r.what(), Method: http.MethodGet, Path: Path(r.Version, r.Name, r.Namespace, ""), Query: query, Optional: r.Optional, protobuf: !r.JSONOnly}, r.Kind)
+		var list runtime.Object
+		read := func(a Answer) (err error) {
+			var into runtime.Object
+			if r.JSONOnly {
+				into = &metav1.List{}
+			}
+			list, err = contentOf[runtime.Object](a, r.Kind, into)
+			return err
+		}
+		if _, err := c.Do(ctx, Request{What: r.what(), Method: http.MethodGet, Path: Path(r.Version, r.Name, r.Namespace, ""), Query: query, Optional: r.Optional, Read: read, protobuf: !r.JSONOnly}); err != nil {
+			return nil, err
+		}
+		objects, err := meta.ExtractList(list)
 		if err != nil {
 			return nil, err
 		}
-		next, err := eachOf(page, func(object *O) { kept = keep(object, kept) })
+		for _, object := range objects {
+			typed, is := any(object).(*O)
+			if !is {
+				return nil, fmt.Errorf("the answer has a %T", object)
+			}
+			kept = keep(typed, kept)
+		}
+		next := list.(metav1.ListInterface).GetContinue()
 		switch {
-		case err != nil:
-			return nil, err
 		case next != "" && next == o.Continue:
 			return nil, errSamePage
 		case next != "" && pages >= c.bounds.pages:
@@ -97,44 +112,12 @@ func Collect[T, O any](ctx context.Context, c *Client, r Resource, keep func(*O,
 func CollectAs[T any](ctx context.Context, c *Client, r Resource, read func([]byte) (T, error)) ([]T, error) {
 	r.JSONOnly = true
 	var wrong error
-	list, err := Collect(ctx, c, r, func(raw *json.RawMessage, kept []T) []T {
-		object, err := read(*raw)
+	list, err := Collect(ctx, c, r, func(raw *runtime.Unknown, kept []T) []T {
+		object, err := read(raw.Raw)
 		wrong = cmp.Or(wrong, err)
 		return append(kept, object)
 	})
 	return list, cmp.Or(err, wrong)
-}
-
-// eachOf calls use for each object of a page, and returns where the next page begins. In JSON an object can
-// be of any type.
-func eachOf[O any](page content, use func(*O)) (next string, err error) {
-	if !page.protobuf {
-		var list struct {
-			metav1.ListMeta `json:"metadata"`
-			Items           []O `json:"items"`
-		}
-		err := json.Unmarshal(page.raw, &list)
-		for i := range list.Items {
-			use(&list.Items[i])
-		}
-		return list.Continue, err
-	}
-	list, err := scheme.Scheme.New(page.kind)
-	if err != nil {
-		return "", err
-	}
-	if err := page.decode(list); err != nil {
-		return "", err
-	}
-	err = meta.EachListItem(list, func(object runtime.Object) error {
-		typed, is := any(object).(*O)
-		if !is {
-			return fmt.Errorf("the answer has a %T", object)
-		}
-		use(typed)
-		return nil
-	})
-	return list.(metav1.ListInterface).GetContinue(), err
 }
 
 // AtOnce keeps many requests quick without a storm of them.

@@ -113,7 +113,7 @@ func TestWhatDoesNotPassIsReported(t *testing.T) {
 		{"a cut without an end", "list nodes: unexpected EOF", always("/nodes", apitest.Fault{Cut: true})},
 		{"the login page of a proxy", "no NodeList of Kubernetes", always("/nodes", apitest.Fault{Status: 200, Body: "<html>log in</html>"})},
 		{"another kind", "no NodeList of Kubernetes", always("/nodes", apitest.Fault{Status: 200, Body: "{\"kind\":\"PodList\"}"})},
-		{"another kind as protobuf", "is a \"PodList\" and not a NodeList", always("/nodes", apitest.Fault{Status: 200, Body: podList(t)})},
+		{"another kind as protobuf", "no NodeList of Kubernetes", always("/nodes", apitest.Fault{Status: 200, Body: podList(t)})},
 		{"a page that never comes", ": the API server stopped responding in the middle; check the network", always("continue=500", apitest.Fault{Hang: time.Minute})},
 		{"a page that always stops in the middle", ": the API server stopped responding in the middle; check the network", always("continue=500", apitest.Fault{Stall: time.Minute})},
 		{"an empty answer", "no LeaseList of Kubernetes", always("/leases", apitest.Fault{Status: 200})},

@@ -53,7 +53,7 @@ func (o *Observer) readReviews(ctx context.Context, out *observed.Observation) e
 		}
 		r := kube.Request{What: "create subjectaccessreviews.authorization.k8s.io", Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", Body: review}
 		answer, err := kube.Get[authorizationv1.SubjectAccessReview](ctx, o.Client, r, "SubjectAccessReview")
-		asked.Allowed = answer.Status.Allowed
+		asked.Allowed = err == nil && answer.Status.Allowed
 		return err
 	})
 }

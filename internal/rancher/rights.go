@@ -89,5 +89,5 @@ func (s *Server) may(ctx context.Context, r rollout.Permission) (bool, error) {
 		What: "create selfsubjectaccessreviews.authorization.k8s.io", Method: http.MethodPost,
 		Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", Body: review,
 	}, "SelfSubjectAccessReview")
-	return answer.Status.Allowed, err
+	return err == nil && answer.Status.Allowed, err
 }
