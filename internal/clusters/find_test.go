@@ -176,7 +176,6 @@ func TestWhereThereIsNoClusterItIsReportedWhy(t *testing.T) {
 		{"list.yaml", "items: [{kind: Secret}]\n", transform.ExitInput, "a list of objects that is none of kubectl"},
 		{"kustomization.yaml", "resources: [a.yaml]\n", transform.ExitRefused, "kustomization.yaml: a kustomization"},
 		{"binary.yaml", "\x00", transform.ExitInput, "NUL byte"},
-		{"large.yaml", "kind: Secret\n---\n# " + strings.Repeat("x", source.MaxDocument) + "\n", transform.ExitInput, "large.yaml:2: the document is larger than 16 MiB"},
 	} {
 		folder := folderOf(t, map[string]string{c.name: c.text})
 		s := find(t, finder(), "", filepath.Join(folder, c.name))

@@ -96,3 +96,16 @@ func cause(err error) error {
 	}
 	return err
 }
+
+// ReadAll reads to the end, or reports that there are more bytes than most; of a file, before it is read.
+func ReadAll(r io.Reader, most int64) (text []byte, large bool, err error) {
+	if f, is := r.(*os.File); is {
+		if info, err := f.Stat(); err == nil && info.Size() > most {
+			return nil, true, nil
+		}
+	}
+	if text, err = io.ReadAll(io.LimitReader(r, most+1)); int64(len(text)) > most {
+		return nil, true, nil
+	}
+	return text, false, err
+}

@@ -10,11 +10,13 @@ import (
 	"iter"
 	"os"
 
+	"github.com/rke-lm/rke-lm/internal/files"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const (
-	// MaxDocument is the size of the largest document that is read. It is several
+	// MaxDocument is the size of the largest document, or item of a list, that is read. It is several
 	// times what an API server takes, so no larger document is a Kubernetes object.
 	MaxDocument = 16 << 20
 	// MaxFile is the size of the largest file or stream of clusters.
@@ -30,7 +32,7 @@ type Text struct {
 	Info fs.FileInfo
 }
 
-// Read reads the source once, to its end. It reads no more than MaxFile and a byte. What is known of a file is read
+// Read reads the source once, to its end, unless it is larger than MaxFile. What is known of a file is read
 // before its first byte, so that a later change shows.
 func (s Source) Read() (text Text, err error) {
 	text.Source = s
@@ -48,22 +50,26 @@ func (s Source) Read() (text Text, err error) {
 	} else if r, err = s.stream(); err != nil {
 		return text, err
 	}
-	if text.Bytes, err = io.ReadAll(io.LimitReader(r, MaxFile+1)); err != nil {
+	large := false
+	if text.Bytes, large, err = files.ReadAll(r, MaxFile); large {
+		err = tooLarge(s.Name, 0, "file", MaxFile)
+	} else if err != nil {
 		err = unreadable(s.Name, err)
 	}
 	return text, err
 }
 
-// Documents cuts a text where kubectl does. An error ends it, for a document that is too large.
+// Documents cuts a text where kubectl does. An error ends it, for a document that is too large; the items of a
+// list count one by one.
 func (t Text) Documents() iter.Seq2[yamledit.Chunk, error] {
 	return func(yield func(yamledit.Chunk, error) bool) {
 		for c := range yamledit.Documents(t.Name, t.Bytes) {
 			var err error
-			switch {
-			case len(c.Bytes) > MaxDocument:
-				err = tooLarge(c, "document", MaxDocument)
-			case c.Offset+len(c.Bytes) > MaxFile:
-				err = tooLarge(c.Next(), "file", MaxFile)
+			if len(c.Bytes) > MaxDocument {
+				large := func(item yamledit.Chunk) bool { return len(item.Bytes) > MaxDocument }
+				if item, has := lists.Find(yamledit.Items(c, yamledit.Parse), large); has {
+					err = tooLarge(item.File, item.Line+1, "document", MaxDocument)
+				}
 			}
 			if !yield(c, err) || err != nil {
 				return
@@ -72,10 +78,10 @@ func (t Text) Documents() iter.Seq2[yamledit.Chunk, error] {
 	}
 }
 
-// tooLarge refuses what carries a cluster past the bound: what is not read may hold one.
-func tooLarge(c yamledit.Chunk, what string, most int) error {
+// tooLarge refuses what may hold a cluster, and is not read.
+func tooLarge(file string, line int, what string, most int) error {
 	return &yamledit.Error{
-		File: c.File, Line: c.Line + 1,
+		File: file, Line: line,
 		What: fmt.Sprintf("the %s is larger than %d MiB, so it is not read, and whether it holds a cluster is unknown", what, most>>20),
 		Do:   "put the clusters into smaller files, and leave out this one with --exclude",
 	}

@@ -14,7 +14,7 @@ import (
 type work struct{ nodes, bytes atomic.Int64 }
 
 // Most are the budgets of a document and of a run. A document has 16 MiB at most, with some four million
-// values: it can be read as a whole 250 times, and parsed a thousand times. Tests have smaller ones.
+// values: it can be read as a whole 250 times, and parsed a thousand times. A list has 64 MiB at most. Tests have smaller ones.
 var Most = struct{ Nodes, Bytes, RunNodes, RunBytes int64 }{1 << 30, 16 << 30, 64 << 30, 1 << 40}
 
 // done is the work of the process. Documents add theirs in steps.
