@@ -18,12 +18,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
+
+// maxDump is the size of the largest dump that is read.
+const maxDump = 1 << 30
 
 // WriteDump writes what was seen into a file that only its owner may read: it
 // names every node.
@@ -58,18 +62,27 @@ func writePrivate(file string, text []byte) error {
 // ReadDump reads a dump, or the objects that kubectl get -o yaml (or json) prints.
 // Of the latter it takes the kinds that are there.
 func ReadDump(file string) (*observed.Observation, error) {
-	text, err := os.ReadFile(file)
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the dump: %w; check the path", err)
 	}
-	return parseDump(file, text)
+	defer f.Close() // nothing was written
+	return readDump(file, f, "the path", maxDump)
 }
 
 // ReadDumpFrom reads the same from a stream that messages call by a name.
 func ReadDumpFrom(name string, in io.Reader) (*observed.Observation, error) {
-	text, err := io.ReadAll(in)
-	if err != nil {
-		return nil, fmt.Errorf("%s: cannot read the dump: %w; check the program that writes it", name, err)
+	return readDump(name, in, "the program that writes it", maxDump)
+}
+
+// readDump refuses a dump that is larger than most.
+func readDump(name string, in io.Reader, check string, most int64) (*observed.Observation, error) {
+	text, large, err := files.ReadAll(in, most)
+	switch {
+	case large:
+		return nil, fmt.Errorf("%s: the dump is larger than %d MiB, so it is not read; use a dump of verify --dump, which is smaller", name, most>>20)
+	case err != nil:
+		return nil, fmt.Errorf("%s: cannot read the dump: %w; check %s", name, err, check)
 	}
 	return parseDump(name, text)
 }

@@ -198,8 +198,3 @@ func TestAnInterruptEndsALook(t *testing.T) {
 		assert.Truef(t, err != nil && time.Since(start) == 300*time.Millisecond, "%v after %s", err, time.Since(start))
 	})
 }
-
-func TestAServerThatIsNotThereIsReported(t *testing.T) {
-	c, err := kube.Connect(kube.Connection{Kubeconfig: "testdata/no-such-file"})
-	assert.Truef(t, errors.Is(err, kube.ErrConfig), "%v, %v", c, err)
-}

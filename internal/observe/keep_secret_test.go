@@ -5,6 +5,9 @@ package observe
 
 import (
 	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,4 +40,15 @@ func TestNoSecretOfAHolderOrAProviderIDIsKept(t *testing.T) {
 	text := assert.Value(json.Marshal(o))(t)
 	assert.True(t, !strings.Contains(string(text), "hunter2x"), text)
 	assert.ContainsAll(t, string(text), []string{"aws:///eu-west-1a/i-0abc1234def567890?", "aws:///eu-west-1b/i-0abc1234def567891", "north_token=", "south_5d0c6a44-2b17-4f4e-8f53-9c2b7f0f1d62"})
+}
+
+func TestADumpAboveTheBoundIsRefused(t *testing.T) {
+	const size = int64(len(withSecrets))
+	assert.Value(readDump("in", strings.NewReader(withSecrets), "", size))(t)
+	assert.Error(readDump("in", strings.NewReader(withSecrets), "", size-1))(t, "in: the dump is larger than 0 MiB, so it is not read; use ")
+	file := assert.Value(os.Create(filepath.Join(t.TempDir(), "dump.yaml")))(t)
+	defer file.Close()
+	assert.NilError(t, file.Truncate(maxDump+1))
+	assert.Error(ReadDumpFrom("in", file))(t, "larger than 1024 MiB")
+	assert.Equal(t, assert.Value(file.Seek(0, io.SeekCurrent))(t), 0, "bytes that were read")
 }

@@ -4,7 +4,10 @@
 package observe_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +18,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -174,11 +178,31 @@ func TestWithoutRightsInKubeSystemNothingIsChecked(t *testing.T) {
 	})
 }
 
-// The nodes are ten pages; all else is one request each, of them eight about permissions.
+// The nodes are ten pages; all else is one request each, of them eight about permissions. Both forms of a dump
+// have the findings of the live cluster.
 func TestALookTakesFewRequestsOnALargeCluster(t *testing.T) {
 	onCluster(t, 5000, func(t *testing.T, s *apitest.Server) {
-		look(t, s)
-		assert.Equal(t, s.Count(""), 31, "requests")
+		s.Nodes[7].Spec.ProviderID, s.Nodes[4321].Spec.ProviderID, s.DaemonSets[0].Status.NumberReady = "", "aws:///eu-west-1a/i-1", 2
+		o, file := look(t, s), filepath.Join(t.TempDir(), "dump.yaml")
+		assert.Truef(t, s.Count("") == 31 && s.Count("/nodes") == 10, "%d requests, %d for nodes", s.Count(""), s.Count("/nodes"))
+		assert.Truef(t, len(o.Nodes) == 5000 && len(o.Managers) == 6 && len(o.DaemonSets) == 1 && len(o.Leases) == 3 && len(o.Reviews) == 8 && o.Version == "v1.26.15+rke2r1", "%d nodes, %d managers, %d daemon sets, %d leases, %d reviews, %s", len(o.Nodes), len(o.Managers), len(o.DaemonSets), len(o.Leases), len(o.Reviews), o.Version)
+		assert.Equal(t, check.Reached(o), "install-ccm", "it shows")
+		for _, n := range []int{0, 499, 500, 4999} {
+			assert.Equal(t, o.Nodes[n].Name, apitest.NodeName(n), n)
+		}
+		findings := func(o *observed.Observation) []transform.Finding {
+			return check.Evaluate(o, check.Choice{Check: stages.After(stages.SetProviderIDs, transform.Target{})}).Findings
+		}
+		want := findings(o)
+		assert.Equal(t, len(want), 7)
+		assert.NilError(t, observe.WriteDump(file, o))
+		assert.DeepEqual(t, findings(assert.Value(observe.ReadDump(file))(t)), want)
+		var printed bytes.Buffer
+		for kind, items := range map[string]any{"v1 Node": s.Nodes, "v1 Pod": s.Pods, "apps/v1 DaemonSet": s.DaemonSets, "coordination.k8s.io/v1 Lease": s.Leases} {
+			version, kind, _ := strings.Cut(kind, " ")
+			assert.NilError(t, json.NewEncoder(&printed).Encode(map[string]any{"apiVersion": version, "kind": kind + "List", "items": items}))
+		}
+		assert.DeepEqual(t, findings(assert.Value(observe.ReadDumpFrom("kubectl", &printed))(t)), want)
 	})
 }
 

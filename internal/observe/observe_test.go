@@ -25,7 +25,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
@@ -38,18 +37,6 @@ func observer(t testing.TB, s *apitest.Server, retryTime time.Duration) *observe
 func look(t testing.TB, s *apitest.Server) *observed.Observation {
 	t.Helper()
 	return assert.Value(observer(t, s, time.Minute).Observe(t.Context()))(t)
-}
-
-func TestALookReadsTheWholeCluster(t *testing.T) {
-	onCluster(t, 1203, func(t *testing.T, s *apitest.Server) {
-		o := look(t, s)
-		assert.Truef(t, len(o.Nodes) == 1203 && len(o.Managers) == 6 && len(o.DaemonSets) == 1 && len(o.Leases) == 3 && len(o.Reviews) == 8 && o.Version == "v1.26.15+rke2r1", "%d nodes, %d managers, %d daemon sets, %d leases, %d reviews, %s", len(o.Nodes), len(o.Managers), len(o.DaemonSets), len(o.Leases), len(o.Reviews), o.Version)
-		assert.Equal(t, s.Count("/nodes"), 3, "requests for nodes")
-		assert.Equal(t, check.Reached(o), "install-ccm", "it shows")
-		for _, n := range []int{0, 499, 500, 1202} {
-			assert.Truef(t, o.Nodes[n].Name == apitest.NodeName(n), "node %d is %s", n, o.Nodes[n].Name)
-		}
-	})
 }
 
 func TestWhatIsKeptOfObjects(t *testing.T) {
