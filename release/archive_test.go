@@ -117,11 +117,11 @@ func TestTheNativeProgramRuns(t *testing.T) {
 	if err := os.WriteFile(program, unpacked(t, native)[(&binary{platform: native}).file()], 0o700); err != nil {
 		t.Fatal(err)
 	}
-	said := output(t, exec.Command(program, "version", "-o", "json"))
+	printed := output(t, exec.Command(program, "version", "-o", "json"))
 	revision := strings.TrimSpace(output(t, exec.Command("git", "rev-parse", "HEAD")))
 	for _, part := range []string{`"version": "` + version + `"`, `"revision": "` + revision + `"`} {
-		if !strings.Contains(said, part) {
-			t.Errorf("%s is not in\n%s", part, said)
+		if !strings.Contains(printed, part) {
+			t.Errorf("%s is not in\n%s", part, printed)
 		}
 	}
 	if planned := output(t, exec.Command(program, "plan", "../examples/docs-like.yaml")); !strings.Contains(planned, "next: rke-lm apply --next ../examples/docs-like.yaml\n") {

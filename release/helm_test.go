@@ -40,20 +40,20 @@ func TestTheImageWithHelmHasOneThatRuns(t *testing.T) {
 	if err := os.Chmod(filepath.Join(root, "tmp"), 0o777|os.ModeSticky); err != nil {
 		t.Fatal(err)
 	}
-	if said := output(t, within(root, config.Config, helm, "version", "--short")); !strings.HasPrefix(said, "v3.") {
-		t.Errorf("it prints %q", said)
+	if printed := output(t, within(root, config.Config, helm, "version", "--short")); !strings.HasPrefix(printed, "v3.") {
+		t.Errorf("it prints %q", printed)
 	}
 	charts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "apiVersion: v1\nentries: {}\n")
 	}))
 	defer charts.Close()
 	if os.Geteuid() == 0 { // others have no image around it, and so its /tmp is the machine's
-		if said := output(t, within(root, config.Config, helm, "repo", "add", "charts", charts.URL)); !strings.Contains(said, "has been added") {
-			t.Errorf("it prints %q", said)
+		if printed := output(t, within(root, config.Config, helm, "repo", "add", "charts", charts.URL)); !strings.Contains(printed, "has been added") {
+			t.Errorf("it prints %q", printed)
 		}
 	}
-	if said := output(t, within(root, config.Config, config.Config.Entrypoint[0], "version")); !strings.HasPrefix(said, "rke-lm "+version+" (") {
-		t.Errorf("it prints %q", said)
+	if printed := output(t, within(root, config.Config, config.Config.Entrypoint[0], "version")); !strings.HasPrefix(printed, "rke-lm "+version+" (") {
+		t.Errorf("it prints %q", printed)
 	}
 }
 

@@ -94,8 +94,8 @@ func TestTheImageRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := rootOf(t, image)
-	if said := output(t, within(root, config.Config, config.Config.Entrypoint[0], "version")); !strings.HasPrefix(said, "rke-lm "+version+" (") {
-		t.Errorf("it prints %q", said)
+	if printed := output(t, within(root, config.Config, config.Config.Entrypoint[0], "version")); !strings.HasPrefix(printed, "rke-lm "+version+" (") {
+		t.Errorf("it prints %q", printed)
 	}
 	if config.Config.User != "65532:65532" || config.Architecture != native.arch || config.OS != "linux" {
 		t.Errorf("%+v", config)

@@ -21,11 +21,11 @@ func TestKrewInstallsThePlugin(t *testing.T) {
 	krew.Env = append(os.Environ(), "KREW_ROOT="+root, "HOME="+home, "KREW_NO_UPGRADE_CHECK=1")
 	output(t, krew)
 	installed := filepath.Join(root, "bin", "kubectl-leader_migration")
-	if said := output(t, exec.Command(installed, "version")); !strings.HasPrefix(said, "rke-lm "+version+" (") {
-		t.Errorf("it prints %q", said)
+	if printed := output(t, exec.Command(installed, "version")); !strings.HasPrefix(printed, "rke-lm "+version+" (") {
+		t.Errorf("it prints %q", printed)
 	}
-	if said := output(t, exec.Command(installed, "plan", "--help")); !strings.Contains(said, "\n  kubectl leader-migration plan PATH... [flags]\n") {
-		t.Errorf("its usage is\n%s", said)
+	if printed := output(t, exec.Command(installed, "plan", "--help")); !strings.Contains(printed, "\n  kubectl leader-migration plan PATH... [flags]\n") {
+		t.Errorf("its usage is\n%s", printed)
 	}
 }
 

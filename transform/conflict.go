@@ -24,18 +24,18 @@ func (e *Conflict) ExitCode() ExitCode { return ExitRefused }
 // yamledit.Error.
 func (e *Conflict) Unwrap() error { return e.At }
 
-const elsewhere = "undo it with its plan folder (--plan), or restore the file from git"
+const undoOtherwise = "undo it with its plan folder (--plan), or restore the file from git"
 
 // Lost refuses to undo a stage because what was there before is nowhere in the
 // document.
 func Lost(at yamledit.Node, what string) error {
-	return &Conflict{at.Errorf(what, elsewhere)}
+	return &Conflict{at.Errorf(what, undoOtherwise)}
 }
 
 // Undetermined refuses to undo a stage because the document may have been
 // written in several ways before. Target.Canonical chooses the usual one.
 func Undetermined(at yamledit.Node, what string) error {
-	return &Conflict{at.Errorf(what, elsewhere+", or add --canonical for the usual form")}
+	return &Conflict{at.Errorf(what, undoOtherwise+", or add --canonical for the usual form")}
 }
 
 // EditOf makes the Edit of a stage from what queues it in a document, once.

@@ -45,7 +45,7 @@ var actions = map[string]any{
 	"action.Create": func(namespace, name, key, file string) action.Action {
 		return action.Create(action.SecretFromFile{Namespace: namespace, Name: name, Key: key, File: file}, "")
 	},
-	"action.DeleteAll": action.DeleteAll, "action.DeleteObject": action.DeleteObject, "action.AllGone": action.AllGone, "action.PatchLeaderRole": action.PatchLeaderRole,
+	"action.DeleteAll": action.DeleteAll, "action.DeleteObject": action.DeleteObject, "action.AllGone": action.AllRemoved, "action.PatchLeaderRole": action.PatchLeaderRole,
 	"action.PodsRunning": action.PodsRunning, "action.WorkloadDone": action.WorkloadDone, "action.RolledOut": action.RolledOut, "action.OnEveryNode": action.OnEveryNode,
 	"action.MayUpdate": action.MayUpdate, "action.Leases": action.Leases, "action.CordonNodes": action.CordonNodes, "action.UncordonNodes": action.UncordonNodes,
 	"action.ProviderIDs": action.ProviderIDs, "action.InitializeNodes": action.InitializeNodes, "action.RegisterNodes": action.RegisterNodes,
@@ -195,7 +195,7 @@ func (m *machine) run(t *testing.T, commands ...string) [][][]string {
 }
 
 // calls runs commands in a folder, each in a subshell, and returns the calls of each and what they print.
-func (m *machine) calls(t *testing.T, folder string, commands []string) (calls [][][]string, said string) {
+func (m *machine) calls(t *testing.T, folder string, commands []string) (calls [][][]string, printed string) {
 	t.Helper()
 	c := exec.Command(m.sh, append([]string{"-c", m.script, "sh"}, commands...)...)
 	c.Dir = folder

@@ -72,12 +72,12 @@ func shows(t testing.TB, code int, line string, want ...string) ran {
 func TestGolden(t *testing.T) {
 	sweep(t)
 	var ran []golden.Case
-	said := stageTexts{}
+	message := stageTexts{}
 	cases := golden.Inputs(t)
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Chdir(c.LayOut(t))
-			got := c.With(outputsOf(t, c, said))
+			got := c.With(outputsOf(t, c, message))
 			if ran = append(ran, got); !*update {
 				compare(t, c.Outputs(), got.Outputs())
 			}
@@ -87,7 +87,7 @@ func TestGolden(t *testing.T) {
 		golden.Write(t, ran)
 	}
 	if len(ran) == len(cases) {
-		said.compare(t)
+		message.compare(t)
 	}
 }
 
@@ -104,7 +104,7 @@ var screens = map[string]string{
 }
 
 // outputsOf returns what the verbs print of a case, by the names of the files.
-func outputsOf(t *testing.T, c golden.Case, said stageTexts) map[string]string {
+func outputsOf(t *testing.T, c golden.Case, message stageTexts) map[string]string {
 	files := map[string]string{}
 	run := func(args ...string) ran {
 		return runHere(t, "", slices.Concat(args, c.Flags(), []string{c.Input()})...)
@@ -124,7 +124,7 @@ func outputsOf(t *testing.T, c golden.Case, said stageTexts) map[string]string {
 	if err := json.Unmarshal([]byte(plan.stdout), &plans); err != nil && plan.stdout != "" { // nothing is planned with wrong flags
 		t.Fatalf("%v\n%s", err, plan.stderr)
 	}
-	said.add(t, plans)
+	message.add(t, plans)
 	rule, isRule := ruleOf(t, c)
 	keep("plan.txt", ran{planText(plans, !isRule), plan.stderr, plan.code})
 	if isRule {

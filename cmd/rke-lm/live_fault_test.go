@@ -39,10 +39,10 @@ func TestVerifySeesWhatHappensDuringTrouble(t *testing.T) {
 			t.Parallel()
 			eachTrouble(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 				var right func(*apitest.Server)
-				said := &notes{}
-				b := duringTrouble(t, c, said.evaluated, func(s *apitest.Server) { of.during(s, right) }, of.length)
+				printed := &notes{}
+				b := duringTrouble(t, c, printed.evaluated, func(s *apitest.Server) { of.during(s, right) }, of.length)
 				b.Do(func() { right = wrong(b.Server, of.node) })
-				r := said.verify(b.config, of.flags)
+				r := printed.verify(b.config, of.flags)
 				b.end()
 				if of.length > 0 {
 					r.shows(t, c.name, of.code, of.want...)
@@ -59,8 +59,8 @@ func TestVerifySeesWhatHappensDuringTrouble(t *testing.T) {
 func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
 	t.Parallel()
 	late := fails("answers that come late", "", apitest.Fault{Hang: 3 * time.Second}, transform.ExitDone, "")
-	list := append(troubles(), late, fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, transform.ExitFailed, lookAtNetwork),
-		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, transform.ExitFailed, lookAtNetwork))
+	list := append(troubles(), late, fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, transform.ExitFailed, observeNetwork),
+		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, transform.ExitFailed, observeNetwork))
 	eachTrouble(t, list, func(t *testing.T, c trouble) {
 		b := duringTrouble(t, c, aFew, func(*apitest.Server) {}, 8*time.Second)
 		o, r := owners(t, b.config, "30s")

@@ -67,19 +67,19 @@ func endings() []os.Signal {
 func execute(ctx context.Context, args []string, s streams) int {
 	s.out, s.err, s.progress = report.ProgressOn(s.out, s.err)
 	s.standard = &report.StandardOutput{Writer: s.out}
-	people, notes := report.NewEscapingWriter(s.standard), report.NewEscapingWriter(s.err) // until they are flushed
-	s.out, s.err, s.data = people, notes, s.standard
-	if report.IsTerminal(people) {
-		s.data = people // a document could steer it
+	text, notes := report.NewEscapingWriter(s.standard), report.NewEscapingWriter(s.err) // until they are flushed
+	s.out, s.err, s.data = text, notes, s.standard
+	if report.IsTerminal(text) {
+		s.data = text // a document could steer it
 	}
 	defer notes.Flush()
-	defer people.Flush()
+	defer text.Flush()
 	root := newRoot(s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	report.WriteError(s.err, err)
 	code := transform.ExitCodeOf(err)
-	people.Flush()
+	text.Flush()
 	if notes.Flush(); s.standard.Err != nil {
 		fmt.Fprintln(s.err, "error:", s.standard.Err)
 		code = max(code, transform.ExitInput)

@@ -57,7 +57,7 @@ func pseudoTerminal(t *testing.T) (program *os.File, read func() string) {
 }
 
 // lasting runs a command over documents that come one a second, and returns its code.
-func lasting(t *testing.T, ctx context.Context, line string, s streams, documents ...string) (code int) {
+func permanent(t *testing.T, ctx context.Context, line string, s streams, documents ...string) (code int) {
 	t.Helper()
 	in, feed := io.Pipe()
 	s.in = in
@@ -105,8 +105,8 @@ func TestLongWorkShowsItsProgressOnATerminalAndLeavesNothingOfIt(t *testing.T) {
 			var plain strings.Builder
 			t.Setenv("COLUMNS", "80")
 			synctest.Test(t, func(t *testing.T) {
-				code := lasting(t, t.Context(), line, streams{out: &plain, err: &plain}, threeClusters()...)
-				got := lasting(t, t.Context(), line+" --color=never", streams{out: program, err: program}, threeClusters()...)
+				code := permanent(t, t.Context(), line, streams{out: &plain, err: &plain}, threeClusters()...)
+				got := permanent(t, t.Context(), line+" --color=never", streams{out: program, err: program}, threeClusters()...)
 				assert.Truef(t, got == code, "exit code %d, not %d", got, code)
 			})
 			text := read()
@@ -134,7 +134,7 @@ func TestProgressIsOnlyForTerminalsThatCanRemoveIt(t *testing.T) {
 				s.out = w
 			}
 			synctest.Test(t, func(t *testing.T) {
-				assert.Equal(t, lasting(t, t.Context(), "plan --summary -", s, threeClusters()...), transform.ExitDone)
+				assert.Equal(t, permanent(t, t.Context(), "plan --summary -", s, threeClusters()...), transform.ExitDone)
 			})
 			assert.Equal(t, read(), "")
 		})

@@ -138,9 +138,9 @@ func TestEveryRuleIsExplained(t *testing.T) {
 	for _, r := range all {
 		assert.Truef(t, r.Finds != "" && r.Why != "" && r.Source != "" && r.Repair != "", "%s: %+v", r.Name, r)
 		assert.Truef(t, r.Acceptable == (r.Accept != ""), "%s can be accepted: %t; when: %q", r.Name, r.Acceptable, r.Accept)
-		said := runHere(t, "", "rules", r.Name)
-		never := strings.Contains(said.stdout, "--accept is refused")
-		assert.Truef(t, said.code == transform.ExitDone && never != r.Acceptable, "rules %s: exit code %d\n%s", r.Name, said.code, said.stdout)
+		message := runHere(t, "", "rules", r.Name)
+		never := strings.Contains(message.stdout, "--accept is refused")
+		assert.Truef(t, message.code == transform.ExitDone && never != r.Acceptable, "rules %s: exit code %d\n%s", r.Name, message.code, message.stdout)
 	}
 }
 

@@ -95,7 +95,7 @@ func findsFiles(t *testing.T, m *machine, book string, ran map[string]bool) {
 			scripts = append(scripts, c[1])
 		}
 	}
-	calls, said := m.calls(t, ".", scripts)
+	calls, printed := m.calls(t, ".", scripts)
 	for _, call := range slices.Concat(calls...) {
 		files = append(files, filesRead(call)...)
 	}
@@ -103,6 +103,6 @@ func findsFiles(t *testing.T, m *machine, book string, ran map[string]bool) {
 		_, err := os.Stat(name)
 		assert.Truef(t, err == nil, "%v\n%s", err, book)
 	}
-	assert.Truef(t, !regexp.MustCompile("No such file|cannot open|not found|Permission denied|[Ss]yntax error|unexpected").MatchString(said), "%s\n%s", said, scripts)
+	assert.Truef(t, !regexp.MustCompile("No such file|cannot open|not found|Permission denied|[Ss]yntax error|unexpected").MatchString(printed), "%s\n%s", printed, scripts)
 	assert.True(t, len(commands) != 0, "it has no command")
 }

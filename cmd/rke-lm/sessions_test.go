@@ -368,8 +368,8 @@ ssh() { [ "$1" = -n ] && case "$2" in ec2-user@10.0.0.4) echo heron-1.ec2.intern
 		here(t, map[string]string{"clusters/harbour.yaml": cluster.Files[cluster.Input()]})
 		c := exec.Command(sh, "-euc", programs+command)
 		c.Env = append(os.Environ(), "SECOND="+second)
-		said, err := c.CombinedOutput()
-		assert.Mustf(t, err == nil, "%v: %s", err, said)
+		printed, err := c.CombinedOutput()
+		assert.Mustf(t, err == nil, "%v: %s", err, printed)
 		if r := runHere(t, "", append(wordsOf(strings.TrimSpace(plan)), "--all")...); !strings.Contains(r.stdout, end) {
 			t.Errorf("%s\n%s%s", textOf(t, "host-names.txt"), r.stdout, r.stderr)
 		}

@@ -45,7 +45,7 @@ func started(t *testing.T, args ...string) *process {
 	c := exec.Command(self)
 	c.Args = append([]string{"rke-lm"}, args...)
 	p := &process{Cmd: c}
-	c.Stderr = &p.said
+	c.Stderr = &p.printed
 	if p.out, err = c.StdoutPipe(); err == nil {
 		err = startedAsOnATerminal(c)
 	}
@@ -65,8 +65,8 @@ func startedAsOnATerminal(c *exec.Cmd) error {
 
 type process struct {
 	*exec.Cmd
-	out  io.ReadCloser
-	said bytes.Buffer
+	out     io.ReadCloser
+	printed bytes.Buffer
 }
 
 // hear reads events up to what is written for a stage.
@@ -79,7 +79,7 @@ func (p *process) hear(t *testing.T, stage string) {
 			return
 		}
 	}
-	t.Fatalf("nothing was written for %s: %s", stage, &p.said)
+	t.Fatalf("nothing was written for %s: %s", stage, &p.printed)
 }
 
 func TestARunThatNoOneHearsReleasesItsNodes(t *testing.T) {
@@ -96,8 +96,8 @@ func TestARunThatNoOneHearsReleasesItsNodes(t *testing.T) {
 			p.hear(t, stages.CordonControlPlane)
 			assert.NilError(t, end(p))
 			p.Wait()
-			said, left := p.said.String(), w.Cordoned()
-			assert.Truef(t, p.ProcessState.ExitCode() == transform.ExitFailed && strings.Contains(said, why) && strings.Contains(said, "to continue: rke-lm migrate"), "%s: %s", p.ProcessState, said)
+			printed, left := p.printed.String(), w.Cordoned()
+			assert.Truef(t, p.ProcessState.ExitCode() == transform.ExitFailed && strings.Contains(printed, why) && strings.Contains(printed, "to continue: rke-lm migrate"), "%s: %s", p.ProcessState, printed)
 			assert.Truef(t, len(left) == 0 && w.Rancher.Object(w.Lock) == "", "cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
 		})
 	}
@@ -128,7 +128,7 @@ func TestWhoInterruptsTwiceDoesNotWait(t *testing.T) {
 		}
 	}
 	var exit *exec.ExitError
-	assert.Truef(t, errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled(), "%v %s", err, &p.said)
+	assert.Truef(t, errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled(), "%v %s", err, &p.printed)
 }
 
 // TestAnInterruptEndsALookAtABodyThatStreams: the server answers, and never to the end.
@@ -153,7 +153,7 @@ func TestAnInterruptEndsALookAtABodyThatStreams(t *testing.T) {
 	<-streams
 	assert.NilError(t, p.Process.Signal(os.Interrupt))
 	io.Copy(io.Discard, p.out)
-	if p.Wait(); p.ProcessState.ExitCode() != transform.ExitFailed || p.said.String() != "error: get the version: interrupted\n" {
-		t.Errorf("%s: %s", p.ProcessState, &p.said)
+	if p.Wait(); p.ProcessState.ExitCode() != transform.ExitFailed || p.printed.String() != "error: get the version: interrupted\n" {
+		t.Errorf("%s: %s", p.ProcessState, &p.printed)
 	}
 }

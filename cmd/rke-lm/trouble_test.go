@@ -28,7 +28,7 @@ type trouble struct {
 	message string // the same
 }
 
-const lookAtNetwork, lookAtServer = "check the network and the API server, and run the command again", "check the API server, and run the command again"
+const observeNetwork, observeServer = "check the network and the API server, and run the command again", "check the API server, and run the command again"
 
 // fails is a trouble of the requests whose URL has a part. Those of verify and
 // owners have the leases in common.
@@ -43,27 +43,27 @@ func fails(name, part string, f apitest.Fault, code int, message string) trouble
 
 func troubles() []trouble {
 	return []trouble{
-		{"a server that is gone", func(_ *testing.T, s *apitest.Server) { s.Down() }, func(t *testing.T, s *apitest.Server) { s.Up(t) }, transform.ExitFailed, lookAtNetwork},
+		{"a server that is gone", func(_ *testing.T, s *apitest.Server) { s.Down() }, func(t *testing.T, s *apitest.Server) { s.Up(t) }, transform.ExitFailed, observeNetwork},
 		{"a certificate of another name", func(_ *testing.T, s *apitest.Server) { s.Rename(true) }, func(_ *testing.T, s *apitest.Server) { s.Rename(false) }, transform.ExitFailed, "check the address and the certificate authority of the cluster"},
-		fails("connections that are reset", "", apitest.Fault{Reset: true}, transform.ExitFailed, lookAtNetwork),
-		fails("a cut in the middle of answers", "", apitest.Fault{Cut: true}, transform.ExitFailed, lookAtNetwork),
-		fails("too many requests", "", apitest.Fault{Status: 429, RetryAfter: "1"}, transform.ExitFailed, lookAtServer),
-		fails("a storm of errors", "", apitest.Fault{Status: 500}, transform.ExitFailed, lookAtServer),
-		fails("a server that is not ready", "/leases", apitest.Fault{Status: 503, Body: "upstream connect error"}, transform.ExitFailed, lookAtServer),
-		fails("a list that expires", "/leases", apitest.Fault{Status: 410}, transform.ExitFailed, lookAtServer),
+		fails("connections that are reset", "", apitest.Fault{Reset: true}, transform.ExitFailed, observeNetwork),
+		fails("a cut in the middle of answers", "", apitest.Fault{Cut: true}, transform.ExitFailed, observeNetwork),
+		fails("too many requests", "", apitest.Fault{Status: 429, RetryAfter: "1"}, transform.ExitFailed, observeServer),
+		fails("a storm of errors", "", apitest.Fault{Status: 500}, transform.ExitFailed, observeServer),
+		fails("a server that is not ready", "/leases", apitest.Fault{Status: 503, Body: "upstream connect error"}, transform.ExitFailed, observeServer),
+		fails("a list that expires", "/leases", apitest.Fault{Status: 410}, transform.ExitFailed, observeServer),
 		fails("an expired token", "", apitest.Fault{Status: 401}, transform.ExitRefused, "expired"),
 		fails("a right that is taken away", "/daemonsets", apitest.Fault{Status: 403}, transform.ExitRefused, "missing permissions: list daemonsets.apps in kube-system; request them"),
-		fails("the page of a proxy", "", apitest.Fault{Status: 200, Body: "<html>log in</html>"}, transform.ExitFailed, lookAtNetwork),
-		fails("a proxy that has lost its way", "", apitest.Fault{Status: 404, Body: "<html>no backend</html>"}, transform.ExitFailed, lookAtServer),
+		fails("the page of a proxy", "", apitest.Fault{Status: 200, Body: "<html>log in</html>"}, transform.ExitFailed, observeNetwork),
+		fails("a proxy that has lost its way", "", apitest.Fault{Status: 404, Body: "<html>no backend</html>"}, transform.ExitFailed, observeServer),
 	}
 }
 
 // pageTroubles happen to long lists, which verify alone reads.
 func pageTroubles() []trouble {
 	return []trouble{
-		fails("a cut in the second page", "continue=500", apitest.Fault{Cut: true}, transform.ExitFailed, lookAtNetwork),
-		fails("a list of nodes that expires", "/nodes", apitest.Fault{Status: 410}, transform.ExitFailed, "list nodes: the API server answers 410: Gone; "+lookAtServer),
-		fails("an error between two pages", "continue=500", apitest.Fault{Status: 502, Body: "<html>bad gateway</html>"}, transform.ExitFailed, lookAtServer),
+		fails("a cut in the second page", "continue=500", apitest.Fault{Cut: true}, transform.ExitFailed, observeNetwork),
+		fails("a list of nodes that expires", "/nodes", apitest.Fault{Status: 410}, transform.ExitFailed, "list nodes: the API server answers 410: Gone; "+observeServer),
+		fails("an error between two pages", "continue=500", apitest.Fault{Status: 502, Body: "<html>bad gateway</html>"}, transform.ExitFailed, observeServer),
 		fails("a token that expires between two pages", "continue=500", apitest.Fault{Status: 401}, transform.ExitRefused, "log in again"),
 		fails("a right on volumes that is taken away", "/persistentvolumes", apitest.Fault{Status: 403}, transform.ExitRefused, "list persistentvolumes"),
 	}

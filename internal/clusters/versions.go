@@ -268,7 +268,7 @@ func (v *Comparison) neighbors() error {
 		if err != nil {
 			return err
 		}
-		if v.touched[path.Join(path.Dir(p), planfolder.PlanFile)] || v.joins(f, text) || v.affected[p] && (v.words(text) || yamledit.Disguised(text)) {
+		if v.touched[path.Join(path.Dir(p), planfolder.PlanFile)] || v.mayGroup(f, text) || v.affected[p] && (v.words(text) || yamledit.Disguised(text)) {
 			v.Before.files, v.After.files = append(v.Before.files, f), append(v.After.files, f)
 		}
 	}
@@ -286,9 +286,9 @@ func (v *Comparison) Rest() []source.Source {
 	return slices.DeleteFunc(v.sources(files), source.Source.OtherForm)
 }
 
-// joins reports whether a file that did not change may describe a cluster together with one that
+// mayGroup reports whether a file that did not change may describe a cluster together with one that
 // did.
-func (v *Comparison) joins(f git.File, text []byte) bool {
+func (v *Comparison) mayGroup(f git.File, text []byte) bool {
 	linked := v.values != "" && v.requested.Has(f.Path) && v.words(text)
 	return f.Path == v.values || linked || v.Shared(text)
 }

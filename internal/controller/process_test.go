@@ -16,10 +16,10 @@ import (
 
 func TestProbesAndMetricsAreServed(t *testing.T) {
 	var unhealthy error
-	said := ""
-	s, err := serveHTTPS("127.0.0.1:0", probes(NewMetrics(&Manager{}).Handler(), func(*http.Request) error { return unhealthy }), func(text string) { said += text })
+	printed := ""
+	s, err := serveHTTPS("127.0.0.1:0", probes(NewMetrics(&Manager{}).Handler(), func(*http.Request) error { return unhealthy }), func(text string) { printed += text })
 	assert.NilError(t, err)
-	_, address, _ := strings.Cut(said, " on ")
+	_, address, _ := strings.Cut(printed, " on ")
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // as the kubelet and Prometheus do
 	get := func(path string) (int, string) {
 		t.Helper()

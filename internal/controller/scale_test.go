@@ -65,17 +65,17 @@ func measured(t *testing.T, clusters int) (l load) {
 		w.await(v1alpha1.Waiting, string(transition.ApprovalRequired))
 		l.planned = used() - cpu
 		time.Sleep(time.Minute)
-		l.take(w)
+		l.receive(w)
 		l.local, l.inside = 0, 0
 		time.Sleep(time.Hour)
-		l.take(w)
+		l.receive(w)
 		l.idle, l.local, l.inside = l.local+l.inside, 0, 0
 		start := time.Now()
 		w.approve(w.object().Status.Waves[0].Name, "")
 		for n := 1; n <= clusters; n++ {
 			m := <-done
 			assert.Must(t, m.State == transition.Done, m)
-			l.take(w)
+			l.receive(w)
 			if n%max(clusters/samples, 1) == 0 {
 				l.heap = max(l.heap, heap()-min(heap(), before))
 			}
@@ -91,7 +91,7 @@ func measured(t *testing.T, clusters int) (l load) {
 const samples = 10
 
 // take counts the requests that came, and forgets them and the Events, so that memory is not that of the simulation.
-func (l *load) take(w *world) {
+func (l *load) receive(w *world) {
 	w.Rancher.RemoveAll("/events/")
 	for _, one := range w.Worlds {
 		one.API.Forget()

@@ -46,7 +46,7 @@ func TestAFolderThatIsNotWritableIsAnErrorThatNamesIt(t *testing.T) {
 		t.Skip(err)
 	}
 	asUser(t, 1234, func() {
-		checkError(t, replace(path, look(t, path), never), fs.ErrPermission, path, "in the folder "+filepath.Dir(path))
+		checkError(t, replace(path, listed(t, path), never), fs.ErrPermission, path, "in the folder "+filepath.Dir(path))
 	})
 	checkContent(t, path, old)
 	checkAlone(t, path)
@@ -57,7 +57,7 @@ func TestAFileOfAnotherOwnerIsRefusedByWhoCannotKeepTheOwner(t *testing.T) {
 	open(t, path)
 	assert.NilError(t, os.Chmod(path, 0o666))
 	asUser(t, 1234, func() {
-		checkError(t, replace(path, look(t, path), text("new")), fs.ErrPermission, path, ": unchanged: ", "owner (user 0, group 0)")
+		checkError(t, replace(path, listed(t, path), text("new")), fs.ErrPermission, path, ": unchanged: ", "owner (user 0, group 0)")
 	})
 	checkContent(t, path, old)
 	checkAlone(t, path)
@@ -70,7 +70,7 @@ func TestAFullDiskIsAnErrorThatDoesNotNameTheTemporaryFile(t *testing.T) {
 	}
 	defer full.Close()
 	path := make1(t, "a.yaml")
-	err = replace(path, look(t, path), func(io.Writer) error {
+	err = replace(path, listed(t, path), func(io.Writer) error {
 		_, err := full.Write(make([]byte, 1<<20))
 		return err
 	})
@@ -105,7 +105,7 @@ func setACL(t *testing.T, path, attribute string) {
 func TestTheAccessListIsKept(t *testing.T) {
 	path := make1(t, "a.yaml")
 	setACL(t, path, accessList)
-	assert.NilError(t, replace(path, look(t, path), text("new")))
+	assert.NilError(t, replace(path, listed(t, path), text("new")))
 	list := make([]byte, 1<<10)
 	n, err := syscall.Getxattr(path, accessList, list)
 	assert.Truef(t, err == nil && bytes.Equal(list[:n], acl()), "the list is %x, %v", list, err)
@@ -117,7 +117,7 @@ func TestTheAccessListOfTheFolderIsNotTakenOver(t *testing.T) {
 	path := make1(t, "a.yaml")
 	assert.NilError(t, os.Chmod(path, 0o644))
 	setACL(t, filepath.Dir(path), "system.posix_acl_default")
-	assert.NilError(t, replace(path, look(t, path), text("new")))
+	assert.NilError(t, replace(path, listed(t, path), text("new")))
 	n, err := syscall.Getxattr(path, accessList, nil)
 	assert.Truef(t, none(err), "the list has %d bytes, %v", n, err)
 	info, _ := os.Stat(path)

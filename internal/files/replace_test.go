@@ -28,7 +28,7 @@ func make1(t *testing.T, name string) string {
 }
 
 // look is what a caller knows of a file that it has read.
-func look(t *testing.T, path string) fs.FileInfo {
+func listed(t *testing.T, path string) fs.FileInfo {
 	t.Helper()
 	return assert.Value(os.Stat(path))(t)
 }
@@ -71,7 +71,7 @@ func checkError(t *testing.T, err error, is error, holds ...string) {
 func TestAFileIsReplacedByteForByte(t *testing.T) {
 	for _, content := range []string{"", "a", "a\r\nb\r\n", "\xef\xbb\xbfa\n", "\x00\xff\xfe", strings.Repeat("0123456789", 100_000)} {
 		path := make1(t, "a.yaml")
-		assert.NilError(t, Replace(path, look(t, path), []byte(content)))
+		assert.NilError(t, Replace(path, listed(t, path), []byte(content)))
 		checkContent(t, path, content)
 		checkAlone(t, path)
 	}
@@ -79,14 +79,14 @@ func TestAFileIsReplacedByteForByte(t *testing.T) {
 
 func TestAFileWithALongNameIsReplaced(t *testing.T) {
 	path := make1(t, strings.Repeat("n", 255))
-	assert.NilError(t, replace(path, look(t, path), text("new")))
+	assert.NilError(t, replace(path, listed(t, path), text("new")))
 	checkContent(t, path, "new")
 }
 
 func TestAFileMayBeReplacedAgainAsItIsNow(t *testing.T) {
 	path := make1(t, "a.yaml")
 	for i := range 3 {
-		assert.NilError(t, replace(path, look(t, path), text(strings.Repeat("x", i))))
+		assert.NilError(t, replace(path, listed(t, path), text(strings.Repeat("x", i))))
 	}
 	checkContent(t, path, "xx")
 }
@@ -94,14 +94,14 @@ func TestAFileMayBeReplacedAgainAsItIsNow(t *testing.T) {
 func TestAFileInTheCurrentFolderIsReplaced(t *testing.T) {
 	path := make1(t, "a.yaml")
 	t.Chdir(filepath.Dir(path))
-	assert.NilError(t, replace("a.yaml", look(t, path), text("new")))
+	assert.NilError(t, replace("a.yaml", listed(t, path), text("new")))
 	checkContent(t, path, "new")
 	checkAlone(t, path)
 }
 
 func TestTheOldContentIsThereUntilTheNewIsComplete(t *testing.T) {
 	path := make1(t, "a.yaml")
-	err := replace(path, look(t, path), func(w io.Writer) error {
+	err := replace(path, listed(t, path), func(w io.Writer) error {
 		for range 100 {
 			if _, err := w.Write(make([]byte, 10_000)); err != nil {
 				return err
@@ -115,7 +115,7 @@ func TestTheOldContentIsThereUntilTheNewIsComplete(t *testing.T) {
 
 func TestTheTemporaryFileIsHiddenAndPrivate(t *testing.T) {
 	path := make1(t, "a.yaml")
-	err := replace(path, look(t, path), func(io.Writer) error {
+	err := replace(path, listed(t, path), func(io.Writer) error {
 		entries, err := os.ReadDir(filepath.Dir(path))
 		if err != nil || len(entries) != 2 {
 			return fmt.Errorf("%v, %v", entries, err)
@@ -155,7 +155,7 @@ func TestAfterAnErrorTheFileIsAsItWasAndAlone(t *testing.T) {
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
 			path := make1(t, "a.yaml")
-			seen := look(t, path)
+			seen := listed(t, path)
 			err := replace(path, seen, func(w io.Writer) error { return fault(t, path, w) })
 			assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), path+": unchanged: "), "error: %v", err)
 			checkContent(t, path, old)
@@ -171,7 +171,7 @@ func TestAfterAPanicTheFileIsAsItWasAndAlone(t *testing.T) {
 		defer func() {
 			assert.Equal(t, recover(), "oh", "recovered")
 		}()
-		replace(path, look(t, path), func(w io.Writer) error {
+		replace(path, listed(t, path), func(w io.Writer) error {
 			w.Write(make([]byte, 1<<20))
 			panic("oh")
 		})
@@ -182,13 +182,13 @@ func TestAfterAPanicTheFileIsAsItWasAndAlone(t *testing.T) {
 
 func TestAFolderThatIsRemovedMeanwhileIsAnError(t *testing.T) {
 	path := make1(t, "a.yaml")
-	err := replace(path, look(t, path), func(io.Writer) error { return os.RemoveAll(filepath.Dir(path)) })
+	err := replace(path, listed(t, path), func(io.Writer) error { return os.RemoveAll(filepath.Dir(path)) })
 	assert.True(t, err != nil, "no error")
 }
 
 func TestAFolderInThePlaceOfTheFileIsRefused(t *testing.T) {
 	path := make1(t, "a.yaml")
-	seen := look(t, path)
+	seen := listed(t, path)
 	swap := func(io.Writer) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o755)) }
 	checkError(t, replace(path, seen, swap), ErrChanged, path)
 	checkAlone(t, path)
@@ -217,7 +217,7 @@ func TestAFileThatChangedSinceItWasReadIsRefused(t *testing.T) {
 	for name, change := range changes {
 		for _, before := range []bool{true, false} { // or while it is replaced
 			path := make1(t, "a.yaml")
-			seen := look(t, path)
+			seen := listed(t, path)
 			var now []byte
 			write := func(io.Writer) error {
 				err := change(path)
@@ -245,7 +245,7 @@ func TestAFileThatWasNeverSeenIsRefused(t *testing.T) {
 func TestAReadOnlyFileIsRefused(t *testing.T) {
 	path := make1(t, "a.yaml")
 	assert.NilError(t, os.Chmod(path, 0o444))
-	checkError(t, replace(path, look(t, path), never), fs.ErrPermission, path, "read-only", "chmod u+w")
+	checkError(t, replace(path, listed(t, path), never), fs.ErrPermission, path, "read-only", "chmod u+w")
 	checkContent(t, path, old)
 	checkAlone(t, path)
 }

@@ -40,7 +40,7 @@ func TestALinkStaysAndItsTargetIsReplaced(t *testing.T) {
 	link(t, "relative", chain)
 	for i, name := range []string{absolute, relative, chain} {
 		content := strings.Repeat("new", i+1)
-		assert.NilError(t, replace(name, look(t, name), text(content)))
+		assert.NilError(t, replace(name, listed(t, name), text(content)))
 		checkContent(t, path, content)
 		checkContent(t, name, content)
 		checkAlone(t, path)
@@ -56,7 +56,7 @@ func TestAFileInALinkedFolderIsReplaced(t *testing.T) {
 	path := make1(t, "a.yaml")
 	at := filepath.Join(t.TempDir(), "folder")
 	link(t, filepath.Dir(path), at)
-	assert.NilError(t, replace(filepath.Join(at, "a.yaml"), look(t, path), text("new")))
+	assert.NilError(t, replace(filepath.Join(at, "a.yaml"), listed(t, path), text("new")))
 	checkContent(t, path, "new")
 	checkLink(t, at, filepath.Dir(path))
 }
@@ -80,7 +80,7 @@ func TestALinkThatIsChangedMeanwhileIsRefused(t *testing.T) {
 	path, other := make1(t, "a.yaml"), make1(t, "b.yaml")
 	name := filepath.Join(t.TempDir(), "link")
 	link(t, path, name)
-	err := replace(name, look(t, name), func(w io.Writer) error {
+	err := replace(name, listed(t, name), func(w io.Writer) error {
 		return errors.Join(os.Remove(name), os.Symlink(other, name))
 	})
 	checkError(t, err, ErrChanged, name)
@@ -93,7 +93,7 @@ func TestAFileWithSeveralNamesIsRefused(t *testing.T) {
 	path := make1(t, "a.yaml")
 	second := filepath.Join(t.TempDir(), "b.yaml")
 	assert.NilError(t, os.Link(path, second))
-	checkError(t, replace(path, look(t, path), never), nil, path, "2 names (hard links)")
+	checkError(t, replace(path, listed(t, path), never), nil, path, "2 names (hard links)")
 	checkContent(t, second, old)
 	checkAlone(t, path)
 }
@@ -103,7 +103,7 @@ func TestTheModeIsKeptWhateverTheUmask(t *testing.T) {
 	for _, mode := range []fs.FileMode{0o600, 0o640, 0o644, 0o666, 0o200, 0o755, 0o777 | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky} {
 		path := make1(t, "a.yaml")
 		assert.NilError(t, os.Chmod(path, mode))
-		assert.NilError(t, replace(path, look(t, path), text("new")))
+		assert.NilError(t, replace(path, listed(t, path), text("new")))
 		info, err := os.Stat(path)
 		assert.Truef(t, err == nil && info.Mode() == mode, "mode %v became %v, %v", mode, info.Mode(), err)
 	}
@@ -112,7 +112,7 @@ func TestTheModeIsKeptWhateverTheUmask(t *testing.T) {
 func TestAPipeIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	assert.NilError(t, syscall.Mkfifo(path, 0o644))
-	checkError(t, replace(path, look(t, path), never), nil, path, "not a regular file")
+	checkError(t, replace(path, listed(t, path), never), nil, path, "not a regular file")
 }
 
 // The owner can only be another one for root.
@@ -123,7 +123,7 @@ func TestTheOwnerIsKept(t *testing.T) {
 	path := make1(t, "a.yaml")
 	assert.NilError(t, os.Chown(path, 1234, 5678))
 	assert.NilError(t, os.Chmod(path, 0o640|fs.ModeSetgid)) // lost if set before the owner
-	assert.NilError(t, replace(path, look(t, path), text("new")))
+	assert.NilError(t, replace(path, listed(t, path), text("new")))
 	info := assert.Value(os.Stat(path))(t)
 	id := identify(info)
 	assert.Truef(t, id.uid == 1234 && id.gid == 5678 && info.Mode() == 0o640|fs.ModeSetgid, "the file is now %v of %d:%d", info.Mode(), id.uid, id.gid)

@@ -42,13 +42,13 @@ func (e *TooLarge) Error() string {
 	return "the API server answers with " + e.what + ", which is more than any cluster has; check the address, the proxies in between, and GOMEMLIMIT, which limits an answer to an eighth of it"
 }
 
-// bounded ends an answer that has more than a number of bytes.
-type bounded struct {
+// limitedBody ends an answer that has more than a number of bytes.
+type limitedBody struct {
 	next http.RoundTripper
 	most int64
 }
 
-func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
+func (b *limitedBody) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := b.next.RoundTrip(req)
 	if err != nil || req.URL.Query().Get("watch") == "true" { // a watch has no end, and bounds each of its events
 		return res, err

@@ -146,7 +146,7 @@ func Found[T any](read T, err error) (T, error) {
 func (c *Client) Config(perSecond float32) *rest.Config {
 	config := rest.CopyConfig(c.config)
 	config.QPS, config.Burst = perSecond, 2*int(perSecond)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bounded{next, c.bounds.answer} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &limitedBody{next, c.bounds.answer} })
 	return config
 }
 

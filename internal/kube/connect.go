@@ -171,7 +171,7 @@ func newClient(config *rest.Config, c Connection, b bounds, context string) (*Cl
 	file := config.BearerTokenFile // that of a kubeconfig a program keeps; that of a Rancher's token a person renews, if at all
 	sent := &tokens{next: transport, file: file, renewed: file != "" && c.Rancher == "" || config.ExecProvider != nil || config.AuthProvider != nil}
 	client := &Client{
-		http:  &http.Client{Transport: &unfollowed{&bounded{&timely{sent}, b.answer}}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		http:  &http.Client{Transport: &unfollowed{&limitedBody{&timely{sent}, b.answer}}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		retry: &retry{tokens: sent, allowed: c.RetryFor, first: &first{limit: c.FirstFor, note: c.Refused}}, bounds: b, base: strings.TrimSuffix(base.String(), "/"), config: config,
 	}
 	client.retry.first.where = "the API server " + client.Address()

@@ -39,7 +39,7 @@ type Failure struct {
 	by       denial
 	entry    string // the ID of the cluster to which a Rancher does not let the user
 	page     bool   // no API server wrote it, so a proxy did
-	people   bool   // for people to read
+	html     bool   // for people to read
 	// outdated means that there is another token by now.
 	outdated bool
 }
@@ -90,7 +90,7 @@ func (f *Failure) read(a Answer) {
 	if err == nil {
 		f.by, f.reason = deniedBy(s.Message), s.Reason
 	} else {
-		f.page, f.people = len(a.Body) > 0 && string(a.Body) != noSuchPath, bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
+		f.page, f.html = len(a.Body) > 0 && string(a.Body) != noSuchPath, bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
 		// A Rancher before a server answers so, for one of a cluster whose agent is not connected (github.com/rancher/norman/httperror).
 		var status struct{ Message string }
 		_ = json.Unmarshal(a.Body, &status)
@@ -98,7 +98,7 @@ func (f *Failure) read(a Answer) {
 		f.by, f.entry = routed(f.Code, s.Message)
 	}
 	f.Message = redact.Text(cmp.Or(s.Message, f.Message))
-	if f.foreign() && f.people {
+	if f.foreign() && f.html {
 		f.Message += ", on an HTML page, so it comes from a proxy before the API server, which may want a login of its own"
 	}
 }
@@ -118,7 +118,7 @@ func (f *Failure) foreign() bool {
 	case http.StatusNotFound:
 		return f.page
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return f.people
+		return f.html
 	}
 	return false
 }

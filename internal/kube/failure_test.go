@@ -40,8 +40,8 @@ func TestARefusalSaysItsMessageAndItsWarningsWithoutSecrets(t *testing.T) {
 			client := answering(t, answer(http.StatusBadRequest, body, "Warning", `299 - "the token `+secret+` is old"`))
 			_, err := client.Do(t.Context(), get)
 			assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), "get nodes: the API server answers 400: the token ") && !strings.Contains(err.Error(), secret), "%s: %v", name, err)
-			said := Warnings(err)
-			assert.Truef(t, len(said) == 1 && !strings.Contains(said[0], secret) && strings.HasPrefix(said[0], "the token "), "%s: %q", name, said)
+			printed := Warnings(err)
+			assert.Truef(t, len(printed) == 1 && !strings.Contains(printed[0], secret) && strings.HasPrefix(printed[0], "the token "), "%s: %q", name, printed)
 		}
 		rest.SetDefaultWarningHandler(loud{t})
 		defer rest.SetDefaultWarningHandler(rest.WarningLogger{})

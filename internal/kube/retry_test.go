@@ -207,9 +207,9 @@ func TestAFirstConnectionThatIsRefusedIsNamedAtOnceAndGivenUpSoon(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				var said []string
+				var printed []string
 				note := func(text string) {
-					said = append(said, text)
+					printed = append(printed, text)
 					assert.Equal(t, time.Since(start), 0)
 				}
 				client := assert.Value(Connect(Connection{Kubeconfig: contextOf(t, "http://127.0.0.1:1"), RetryFor: 30 * time.Second, FirstFor: c.first, Refused: note, Dial: memnet.Dial}))(t)
@@ -217,7 +217,7 @@ func TestAFirstConnectionThatIsRefusedIsNamedAtOnceAndGivenUpSoon(t *testing.T) 
 				_, again := client.Do(t.Context(), get) // a command may make another request for the same
 				took := time.Since(start)
 				assert.Truef(t, errors.Is(err, syscall.ECONNREFUSED) && errors.Is(again, syscall.ECONNREFUSED) && c.longs == (took > 10*time.Second) && took <= time.Minute, "%v, %v after %s", err, again, took)
-				assert.True(t, len(said) == 1 && strings.Contains(said[0], "cannot connect to the API server http://127.0.0.1:1 of the context harbour: "), said)
+				assert.True(t, len(printed) == 1 && strings.Contains(printed[0], "cannot connect to the API server http://127.0.0.1:1 of the context harbour: "), printed)
 			})
 		})
 	}

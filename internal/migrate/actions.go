@@ -35,7 +35,7 @@ func (r *run) action(ctx context.Context, a action.Action) error {
 		return r.settle(ctx)
 	case action.HelmValues:
 		return nil
-	case action.Gone:
+	case action.Removed:
 		return r.removed(ctx, op)
 	case action.Cordon:
 		return r.cordon.cordonNodes(ctx, op)
@@ -93,9 +93,9 @@ func (r *run) fileOf(name string) (string, error) {
 }
 
 // removed waits until objects have left the cluster with their manifest.
-func (r *run) removed(ctx context.Context, gone action.Gone) error {
+func (r *run) removed(ctx context.Context, op action.Removed) error {
 	return r.await(ctx, func(ctx context.Context) (condition, error) {
-		left, err := r.existing(ctx, gone.Namespace, gone.Kinds, gone.Name)
+		left, err := r.existing(ctx, op.Namespace, op.Kinds, op.Name)
 		if err != nil || len(left) == 0 {
 			return condition{done: true}, err
 		}

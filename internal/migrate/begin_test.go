@@ -72,10 +72,10 @@ func TestARunThatIsRefusedWritesNothing(t *testing.T) {
 				c.prepare(t, w)
 				err := w.does(t, "refused", c.work, c.with)
 				assert.Truef(t, transform.ExitCodeOf(err) == c.code && len(w.Writes()) == 0 && w.Rancher.Count("POST /k8s/clusters/local/apis/management") == 0, "exit code %d, %v, %v", transform.ExitCodeOf(err), w.Writes(), err)
-				said := true
+				printed := true
 				for _, part := range c.says {
-					said = said && part != ""
-					assert.Truef(t, part == "" || strings.Contains(fmt.Sprint(err), part) == said, "%q: %v", part, err)
+					printed = printed && part != ""
+					assert.Truef(t, part == "" || strings.Contains(fmt.Sprint(err), part) == printed, "%q: %v", part, err)
 				}
 			})
 		})

@@ -48,11 +48,11 @@ func (w *world) canaryWrites() string {
 
 func TestTheCanaryServiceGetsAnAddressAndIsDeleted(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
-		log, said := filepath.Join(t.TempDir(), "audit.jsonl"), ""
-		assert.NilError(t, w.does(t, "one", migrate.Forward, proving, auditing(log), hearing(func(e migrate.Event) { said += e.Message + "\n" })))
+		log, printed := filepath.Join(t.TempDir(), "audit.jsonl"), ""
+		assert.NilError(t, w.does(t, "one", migrate.Forward, proving, auditing(log), hearing(func(e migrate.Event) { printed += e.Message + "\n" })))
 		want := "PATCH " + canaryNamespace + ", PATCH " + canaryService + ", DELETE " + canaryService + ", DELETE " + canaryNamespace
 		assert.Equal(t, w.canaryWrites(), want)
-		assert.Contains(t, said, "the canary Service got the address "+migratetest.Address+" and was deleted")
+		assert.Contains(t, printed, "the canary Service got the address "+migratetest.Address+" and was deleted")
 		w.swept(t)
 		w.finished(t, undisturbed(t))
 		audited(t, log)

@@ -61,7 +61,7 @@ type Event struct {
 // Outcome is how a run ends.
 type Outcome struct {
 	Done     []string `json:"done"`            // the stages that are done
-	Holds    string   `json:"holds"`           // what holds of the cluster now
+	Leader   string   `json:"holds"`           // what holds of the cluster now
 	Continue string   `json:"again,omitempty"` // the command that continues
 	Revert   string   `json:"back,omitempty"`  // the command that goes back
 }
@@ -140,7 +140,7 @@ func (e *End) Error() string {
 	if e.Stage != "" {
 		where = " at " + e.Stage
 	}
-	lines := []string{fmt.Sprintf("%s: stopped%s: %s", e.Title, where, e.Err), "  done: " + cmp.Or(strings.Join(e.Outcome.Done, ", "), "no stage"), "  now: " + e.Outcome.Holds}
+	lines := []string{fmt.Sprintf("%s: stopped%s: %s", e.Title, where, e.Err), "  done: " + cmp.Or(strings.Join(e.Outcome.Done, ", "), "no stage"), "  now: " + e.Outcome.Leader}
 	if e.Outcome.Continue != "" {
 		lines = append(lines, "  to continue: "+e.Outcome.Continue, "  to roll back: "+e.Outcome.Revert)
 	}
@@ -166,7 +166,7 @@ func (r *run) end(err error) error {
 	if r.plan == nil {
 		return err
 	}
-	e := &End{Title: r.title, Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: stages.LeaderAfter(r.progress.last(), r.plan.Target)}}
+	e := &End{Title: r.title, Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Leader: stages.LeaderAfter(r.progress.last(), r.plan.Target)}}
 	if err == nil {
 		message := "all requested stages are done"
 		if r.progress.stage = ""; !r.progress.wrote {
@@ -175,7 +175,7 @@ func (r *run) end(err error) error {
 		r.emit(Event{Type: Finished, Message: message, End: &e.Outcome})
 		return nil
 	}
-	e.Outcome.Holds = transition.Between(r.plan.Target, r.progress.last(), r.progress.stage, r.progress.edit)
+	e.Outcome.Leader = transition.Between(r.plan.Target, r.progress.last(), r.progress.stage, r.progress.edit)
 	if r.lock != nil {
 		e.Outcome.Continue, e.Outcome.Revert = r.Continue, r.Revert
 	}

@@ -17,19 +17,19 @@ import (
 // announced runs, and returns what is said of each stage before it is written.
 func announced(t *testing.T, w *world, work work) map[string]string {
 	t.Helper()
-	said, written := map[string]string{}, map[string]bool{}
+	printed, written := map[string]string{}, map[string]bool{}
 	r := w.run(t, "one", func(e migrate.Event) {
 		switch e.Type {
 		case migrate.Written:
 			written[e.Stage] = true
 		case migrate.Staged:
-			if said[e.Stage] = e.Message; written[e.Stage] {
+			if printed[e.Stage] = e.Message; written[e.Stage] {
 				t.Errorf("%s was written before it was announced", e.Stage)
 			}
 		}
 	})
 	assert.NilError(t, work(t.Context(), r))
-	return said
+	return printed
 }
 
 // Before a stage is written its gap is said, and the order of the machines where the

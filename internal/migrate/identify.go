@@ -46,7 +46,7 @@ func (r *run) initialize(ctx context.Context) error {
 		return err
 	}
 	return nodeActionRequired("the name of the node "+u.Unproven[0]+" does not prove its instance, and a provider ID never changes: set it from the metadata of its own instance",
-		transition.IdentifyByHand(u.Unproven[0]))
+		transition.IdentifyManually(u.Unproven[0]))
 }
 
 // RestartCommand is a user's command that restarts the kubelet of a machine.

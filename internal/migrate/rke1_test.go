@@ -31,8 +31,8 @@ func TestNodesThatRKEReleasedAreReported(t *testing.T) {
 		var notes []string
 		noting := hearing(func(e migrate.Event) { notes = append(notes, e.Message) })
 		assert.NilError(t, w.does(t, "one", migrate.Forward, noting, until(stages.GrantMigrationLease)))
-		said := strings.Join(notes, "\n")
-		assert.True(t, strings.Count(said, "was cordoned before the run") == 1 && strings.Contains(said, w.API.Nodes[1].Name), said)
+		printed := strings.Join(notes, "\n")
+		assert.True(t, strings.Count(printed, "was cordoned before the run") == 1 && strings.Contains(printed, w.API.Nodes[1].Name), printed)
 	})
 }
 

@@ -115,8 +115,8 @@ func TestTheAuditLogNamesNoSecret(t *testing.T) {
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
 		show := hearing(func(e migrate.Event) { report.WriteJSONLine(&shown, report.NewRunEvent(e)) })
 		assert.NilError(t, w.does(t, "one", migrate.Forward, auditing(log), show))
-		said := shown.String() + string(assert.Value(os.ReadFile(log))(t))
-		assert.True(t, !strings.Contains(said, secret), said)
+		printed := shown.String() + string(assert.Value(os.ReadFile(log))(t))
+		assert.True(t, !strings.Contains(printed, secret), printed)
 		events := 0
 		for path, o := range w.Rancher.Objects() {
 			if strings.Contains(path, "/events/") {

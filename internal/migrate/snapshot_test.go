@@ -93,8 +93,8 @@ func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T)
 			}
 		}
 		assert.Equal(t, same, 1, "snapshots with the configuration from before the first write")
-		said := shown.String() + string(assert.Value(os.ReadFile(log))(t))
-		assert.True(t, !strings.Contains(said, worldKey) && !strings.Contains(said, "H4sI"), said)
+		printed := shown.String() + string(assert.Value(os.ReadFile(log))(t))
+		assert.True(t, !strings.Contains(printed, worldKey) && !strings.Contains(printed, "H4sI"), printed)
 	})
 }
 
@@ -128,8 +128,8 @@ func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 		before := w.Spec(t)
 		refuse := hearing(func(migrate.Event) { w.backUp("False", "cannot reach s3, secret_key="+worldKey) })
 		err := w.does(t, "one", migrate.Forward, snapshotting, refuse)
-		said := fmt.Sprint(err)
-		assert.True(t, transform.ExitCodeOf(err) == transform.ExitFailed && strings.Contains(said, "the snapshot of etcd failed: cannot reach s3") && !strings.Contains(said, worldKey), said)
+		printed := fmt.Sprint(err)
+		assert.True(t, transform.ExitCodeOf(err) == transform.ExitFailed && strings.Contains(printed, "the snapshot of etcd failed: cannot reach s3") && !strings.Contains(printed, worldKey), printed)
 		assert.Equal(t, w.Spec(t), before, "the cluster was changed without its snapshot")
 	})
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
 
-// BenchmarkLook reads a cluster of 5,000 nodes, with as many images as a kubelet reports; the server answers in the same
+// BenchmarkObserve reads a cluster of 5,000 nodes, with as many images as a kubelet reports; the server answers in the same
 // process, so its work counts as well.
-func BenchmarkLook(b *testing.B) {
+func BenchmarkObserve(b *testing.B) {
 	s := apitest.Start(b)
 	s.Fill(5000)
 	var images []corev1.ContainerImage

@@ -189,7 +189,7 @@ func (d *dump) object(raw json.RawMessage, listed metav1.TypeMeta) error {
 	}
 	if of, isList := strings.CutSuffix(h.Kind, "List"); isList {
 		if of != "" && len(h.Items) == 0 { // the one way in which kubectl says that there are none
-			d.looked(schema.FromAPIVersionAndKind(h.APIVersion, of).GroupKind().String(), managersNamespace)
+			d.noted(schema.FromAPIVersionAndKind(h.APIVersion, of).GroupKind().String(), managersNamespace)
 		}
 		for _, item := range h.Items {
 			if err := d.object(item, metav1.TypeMeta{Kind: of, APIVersion: h.APIVersion}); err != nil {

@@ -36,7 +36,7 @@ const configMapKind = "ConfigMap"
 // add adds an object of a kind; others are passed over, also those of other groups
 // whose kinds have the same names.
 func (d *dump) add(h head, raw json.RawMessage) error {
-	d.looked(h.kind(), h.Namespace)
+	d.noted(h.kind(), h.Namespace)
 	o := d.out
 	if at := written(&h.ObjectMeta); at.After(o.Clock) && o.Partial {
 		o.Clock = at
@@ -48,9 +48,9 @@ func (d *dump) add(h head, raw json.RawMessage) error {
 	return cmp.Or(add(d, h, raw), named(o.Nodes[max(0, len(o.Nodes)-1):]))
 }
 
-// looked keeps that a kind was requested. What is in other namespaces says nothing
+// noted keeps that a kind was requested. What is in other namespaces says nothing
 // about kube-system; a pod in another one, that kubectl listed all of them.
-func (d *dump) looked(kind, namespace string) {
+func (d *dump) noted(kind, namespace string) {
 	if kind == observed.Pods && namespace != managersNamespace {
 		d.outside = true
 	}
@@ -81,7 +81,7 @@ func (d *dump) managers() {
 		}
 	}
 	if d.out.Partial && len(d.out.Volumes) > 0 { // of pods
-		d.looked(observed.Volumes, "")
+		d.noted(observed.Volumes, "")
 	}
 	d.out.KubeSystemOnly = d.out.KubeSystemOnly || d.out.Partial && !d.outside
 }

@@ -30,7 +30,7 @@ func keepService(s *corev1.Service, kept []observed.Service) []observed.Service 
 		return kept
 	}
 	hosts := lists.Map(s.Status.LoadBalancer.Ingress, func(in corev1.LoadBalancerIngress) string { return in.Hostname + in.IP })
-	out := observed.Service{Namespace: s.Namespace, Name: s.Name, Hosts: append([]string{}, hosts...), OtherController: elsewhere(s), Deleting: s.DeletionTimestamp != nil || !wants(s)}
+	out := observed.Service{Namespace: s.Namespace, Name: s.Name, Hosts: append([]string{}, hosts...), OtherController: otherController(s), Deleting: s.DeletionTimestamp != nil || !wants(s)}
 	slices.Sort(out.Hosts)
 	if !out.OtherController {
 		out.UID = string(s.UID)
@@ -45,9 +45,9 @@ func keepService(s *corev1.Service, kept []observed.Service) []observed.Service 
 	return append(kept, out)
 }
 
-// elsewhere reports whether the service controller and the provider of AWS leave a
+// otherController reports whether the service controller and the provider of AWS leave a
 // Service to another controller (cloud-provider controllers/service, wantsLoadBalancer).
-func elsewhere(s *corev1.Service) bool {
+func otherController(s *corev1.Service) bool {
 	return s.Spec.LoadBalancerClass != nil || slices.Contains([]string{"external", "nlb-ip"}, s.Annotations[aws.LoadBalancerType])
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // What the managers do and who holds the leases is read again when the rest of the
-// look took so long that both are old.
+// observation took so long that both are old.
 func TestWhatMovesIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {

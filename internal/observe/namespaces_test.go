@@ -39,7 +39,7 @@ func move(s *apitest.Server, namespace string) {
 }
 
 // elsewhere is a pod that usual labels select.
-func elsewhere(namespace, name, image string, args ...string) corev1.Pod {
+func inNamespace(namespace, name, image string, args ...string) corev1.Pod {
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"k8s-app": "cloud-controller-manager"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Image: image, Args: args}}},
@@ -51,11 +51,11 @@ func TestManagersAreFoundInAllNamespaces(t *testing.T) {
 	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		move(s, "aws-ccm")
 		s.Pods = append(s.Pods,
-			elsewhere("openstack", "occm", "registry.k8s.io/provider-os/openstack-cloud-controller-manager:v1.26.4"),
-			elsewhere("hcloud", "hccm", "419306528174.dkr.ecr.eu-west-1.amazonaws.com/hcloud-cloud-controller-manager:v1.17.0"),
-			elsewhere("tenant-a", "kube-controller-manager-0", "registry.k8s.io/kube-controller-manager:v1.26.15", "--cloud-provider=aws"),
-			elsewhere("tenant-a", "ccm-0", "registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6", "--kubeconfig=/etc/tenant/kubeconfig"))
-		o := look(t, s)
+			inNamespace("openstack", "occm", "registry.k8s.io/provider-os/openstack-cloud-controller-manager:v1.26.4"),
+			inNamespace("hcloud", "hccm", "419306528174.dkr.ecr.eu-west-1.amazonaws.com/hcloud-cloud-controller-manager:v1.17.0"),
+			inNamespace("tenant-a", "kube-controller-manager-0", "registry.k8s.io/kube-controller-manager:v1.26.15", "--cloud-provider=aws"),
+			inNamespace("tenant-a", "ccm-0", "registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6", "--kubeconfig=/etc/tenant/kubeconfig"))
+		o := observation(t, s)
 		names := lists.Map(o.Managers, func(m observed.Manager) string { return m.Path() })
 		assert.Truef(t, len(o.Managers) == 6 && names[0] == "aws-ccm/pods/aws-cloud-controller-manager-0" && len(o.DaemonSets) == 1 && o.DaemonSets[0].Namespace == "aws-ccm" && !o.KubeSystemOnly, "%v, %+v, %t", names, o.DaemonSets, o.KubeSystemOnly)
 		v := check.Evaluate(o, check.Choice{Check: stages.After(stages.InstallCCM, transform.Target{})})
@@ -75,7 +75,7 @@ func TestTwoOwnersInTwoNamespacesAreTwo(t *testing.T) {
 			c := &s.Pods[i].Spec.Containers[0]
 			c.Args = slices.DeleteFunc(c.Args, func(a string) bool { return strings.Contains(a, "leader-migration") })
 		}
-		v := check.Evaluate(look(t, s), check.Choice{})
+		v := check.Evaluate(observation(t, s), check.Choice{})
 		assert.True(t, slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "cloud-controllers-twice" && f.Stops() }), v)
 	})
 }
@@ -85,7 +85,7 @@ func TestTheAuthorizerIsAskedForTheAccountOfTheNamespace(t *testing.T) {
 		move(s, "aws-ccm")
 		const user = "system:serviceaccount:aws-ccm:cloud-controller-manager"
 		s.Denied[user] = true
-		v := check.Evaluate(look(t, s), check.Choice{})
+		v := check.Evaluate(observation(t, s), check.Choice{})
 		assert.True(t, slices.ContainsFunc(v.Findings, func(f transform.Finding) bool {
 			return f.Rule == "lease-rbac-missing" && strings.Contains(f.Message, user)
 		}), v.Findings)
@@ -134,7 +134,7 @@ func TestPodsOfANamespaceThatMayNotBeListedAreNotChecked(t *testing.T) {
 		s.Fault = func(r *http.Request) apitest.Fault {
 			return deniedTo(r, strings.HasSuffix(r.URL.Path, "/pods") && !strings.Contains(r.URL.Path, "/kube-system/"))
 		}
-		o := look(t, s)
+		o := observation(t, s)
 		assert.True(t, o.KubeSystemOnly && len(o.DaemonSets) == 1 && len(o.Managers) == 3, o)
 	})
 }
@@ -158,7 +158,7 @@ func TestAConfigurationInAnotherNamespaceIsReadOrReportedAsDenied(t *testing.T) 
 			s.Fault = func(r *http.Request) apitest.Fault {
 				return deniedTo(r, denied && strings.Contains(r.URL.Path, "aws-ccm/configmaps"))
 			}
-			o := look(t, s)
+			o := observation(t, s)
 			for _, m := range o.Managers {
 				assert.Truef(t, m.Component != observed.CloudManager || m.ConfigDenied == denied && (denied || m.Config != nil && *m.Config == "leaderName: other\n"), "%t: %+v", denied, m)
 			}
@@ -183,7 +183,7 @@ func TestWithoutRightsInKubeSystemNothingIsChecked(t *testing.T) {
 func TestALookTakesFewRequestsOnALargeCluster(t *testing.T) {
 	onCluster(t, 5000, func(t *testing.T, s *apitest.Server) {
 		s.Nodes[7].Spec.ProviderID, s.Nodes[4321].Spec.ProviderID, s.DaemonSets[0].Status.NumberReady = "", "aws:///eu-west-1a/i-1", 2
-		o, file := look(t, s), filepath.Join(t.TempDir(), "dump.yaml")
+		o, file := observation(t, s), filepath.Join(t.TempDir(), "dump.yaml")
 		assert.Truef(t, s.Count("") == 31 && s.Count("/nodes") == 10, "%d requests, %d for nodes", s.Count(""), s.Count("/nodes"))
 		assert.Truef(t, len(o.Nodes) == 5000 && len(o.Managers) == 6 && len(o.DaemonSets) == 1 && len(o.Leases) == 3 && len(o.Reviews) == 8 && o.Version == "v1.26.15+rke2r1", "%d nodes, %d managers, %d daemon sets, %d leases, %d reviews, %s", len(o.Nodes), len(o.Managers), len(o.DaemonSets), len(o.Leases), len(o.Reviews), o.Version)
 		assert.Equal(t, check.Reached(o), "install-ccm", "it shows")

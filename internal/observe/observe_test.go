@@ -34,7 +34,7 @@ func observer(t testing.TB, s *apitest.Server, retryTime time.Duration) *observe
 	return &observe.Observer{Client: c}
 }
 
-func look(t testing.TB, s *apitest.Server) *observed.Observation {
+func observation(t testing.TB, s *apitest.Server) *observed.Observation {
 	t.Helper()
 	return assert.Value(observer(t, s, time.Minute).Observe(t.Context()))(t)
 }
@@ -54,7 +54,7 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 		s.Volumes = []corev1.PersistentVolume{{ObjectMeta: metav1.ObjectMeta{Name: "old"}, Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-1"}}}}, {ObjectMeta: metav1.ObjectMeta{Name: "new"}}}
 		s.Classes = []storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "gp2"}, Provisioner: "kubernetes.io/aws-ebs"}, {ObjectMeta: metav1.ObjectMeta{Name: "gp3"}, Provisioner: "ebs.csi.aws.com"}}
 		s.CSINodes = []storagev1.CSINode{{ObjectMeta: metav1.ObjectMeta{Name: "one"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com"}}}}}
-		o := look(t, s)
+		o := observation(t, s)
 		want := observed.Node{
 			Name: n.Name, UID: string(n.UID), Unschedulable: true, Cordoned: "leader-migration-orchard", InTreeVolumes: 1,
 			Labels: n.Labels, Taints: []string{"node-role.kubernetes.io/control-plane"}, ECRImages: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com", "419306528174.dkr.ecr.eu-west-1.amazonaws.com", "419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov"},
@@ -93,7 +93,7 @@ func TestTheNameOfAHostIsWhatAKubeletShowsOfIt(t *testing.T) {
 			if c.args != nil {
 				n.Annotations = map[string]string{"rke2.io/node-args": *c.args}
 			}
-			assert.DeepEqual(t, look(t, s).HostNames(transform.HostNames{n.Name: ""}), transform.HostNames{n.Name: c.host}, c.name)
+			assert.DeepEqual(t, observation(t, s).HostNames(transform.HostNames{n.Name: ""}), transform.HostNames{n.Name: c.host}, c.name)
 		})
 	}
 }
@@ -114,7 +114,7 @@ func TestTheConditionOfANodeIsKeptWithoutWhatItsMessageQuotes(t *testing.T) {
 		s.Nodes[2].Status.Conditions = ready(corev1.ConditionTrue, "AKIAIOSFODNN7EXAMPLE")[:1]
 		s.Nodes[3].Status.Conditions = ready(corev1.ConditionTrue, "AKIAIOSFODNN7EXAMPLE")
 		file := filepath.Join(t.TempDir(), "dump.yaml")
-		assert.NilError(t, observe.WriteDump(file, look(t, s)))
+		assert.NilError(t, observe.WriteDump(file, observation(t, s)))
 		text, err := os.ReadFile(file)
 		assert.Truef(t, err == nil && !strings.Contains(string(text), "hunter2") && !strings.Contains(string(text), "AKIAIOSFODNN7EXAMPLE"), "%v\n%s", err, text)
 		o := assert.Value(observe.ReadDump(file))(t)
@@ -125,7 +125,7 @@ func TestTheConditionOfANodeIsKeptWithoutWhatItsMessageQuotes(t *testing.T) {
 
 func TestRightsAreRequestedAsTheManagersUseThem(t *testing.T) {
 	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
-		look(t, s)
+		observation(t, s)
 		for _, r := range s.Reviews {
 			about := r.ResourceAttributes
 			named := about.Name == "cloud-provider-extraction-migration" || about.Name == "cloud-controller-manager" && strings.HasSuffix(r.User, ":cloud-controller-manager")
@@ -139,7 +139,7 @@ func TestRightsAreRequestedAsTheManagersUseThem(t *testing.T) {
 func TestPodsOfAllNamespacesAreReadWhenRequested(t *testing.T) {
 	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		s.Pods = append(s.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart"}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{}}}}}})
-		assert.Equal(t, len(look(t, s).Volumes), 0)
+		assert.Equal(t, len(observation(t, s).Volumes), 0)
 		ob := observer(t, s, time.Minute)
 		ob.AllPods = true
 		o, err := ob.Observe(t.Context())
@@ -170,7 +170,7 @@ func TestConfigurationsAreReadFromConfigMaps(t *testing.T) {
 				spec.Containers[0].Args = append(spec.Containers[0].Args, "--leader-migration-config=/etc/lm/migration.conf")
 				spec.Containers[0].VolumeMounts = []corev1.VolumeMount{c.mount}
 				spec.Volumes = []corev1.Volume{{Name: "conf", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "lm"}, Items: c.items}}}}
-				for _, m := range look(t, s).Managers {
+				for _, m := range observation(t, s).Managers {
 					assert.True(t, m.Pod != s.Pods[1].Name || m.Config != nil && *m.Config == "leaderName: other\n", m)
 				}
 			})
@@ -189,7 +189,7 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 			c.Args = append(c.Args, "--service-account-token="+secret, "--aws-secret-key", "short-one", "--v=3")
 			c.Env = []corev1.EnvVar{{Name: "AWS_SECRET_ACCESS_KEY", Value: secret}}
 		}
-		o := look(t, s)
+		o := observation(t, s)
 		file := filepath.Join(t.TempDir(), "dump.yaml")
 		assert.NilError(t, observe.WriteDump(file, o))
 		text, err := os.ReadFile(file)
@@ -202,7 +202,7 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 func TestSnapshotsAreNeverOverwritten(t *testing.T) {
 	onCluster(t, 1500, func(t *testing.T, s *apitest.Server) {
 		ob := observer(t, s, time.Minute)
-		o := look(t, s)
+		o := observation(t, s)
 		first := o.Snapshot("install-ccm")
 		assert.NilError(t, ob.KeepSnapshot(t.Context(), first))
 		assert.NilError(t, ob.KeepSnapshot(t.Context(), first)) // the same again, as after a lost answer
@@ -210,7 +210,7 @@ func TestSnapshotsAreNeverOverwritten(t *testing.T) {
 		second.Reached = "switch-to-external"
 		err := ob.KeepSnapshot(t.Context(), second)
 		assert.True(t, errors.Is(err, observe.ErrKept), err)
-		before := look(t, s).Before
+		before := observation(t, s).Before
 		assert.True(t, before != nil && before.Reached == "install-ccm" && len(before.Nodes) == 1500, before)
 		file := filepath.Join(t.TempDir(), "snapshot.yaml")
 		assert.NilError(t, observe.WriteSnapshot(file, first))

@@ -54,7 +54,7 @@ func onRanchers(t *testing.T, test func(t *testing.T, s *apitest.Server)) {
 // A list of Secrets opens those of all namespaces.
 func TestRanchersOwnClusterShowsWhatSettledWithoutAListOfSecrets(t *testing.T) {
 	onRanchers(t, func(t *testing.T, s *apitest.Server) {
-		o := look(t, s)
+		o := observation(t, s)
 		want := []observed.ControlPlane{
 			{Namespace: "fleet-default", Name: "orchard", Observed: true, Applied: true},
 			{Namespace: "fleet-default", Name: "meadow", NotTrue: []string{"Reconciled"}},
@@ -78,7 +78,7 @@ func TestWhatMayNotBeSeenOfRancherIsNotCheckedAndFailsNothing(t *testing.T) {
 			s.ControlPlanes = settled + "]}"
 			s.Secrets = []corev1.Secret{plan("one", "new", "new")}
 			s.Fault = always(part, apitest.Fault{Status: http.StatusForbidden})
-			o := look(t, s)
+			o := observation(t, s)
 			assert.EqualSlices(t, o.Withheld, []string{want}, part)
 			v := check.Evaluate(o, check.Choice{})
 			i := slices.IndexFunc(v.NotChecked, func(n check.NotChecked) bool { return n.Rule == "cluster-not-settled" })
@@ -96,7 +96,7 @@ func TestAPermissionThatIsMissingIsNotRequestedByEveryMachine(t *testing.T) {
 		}
 		s.Machines = machines(names...)
 		s.Fault = always("/secrets/", apitest.Fault{Status: http.StatusForbidden})
-		look(t, s)
+		observation(t, s)
 		assert.True(t, s.Count("/secrets/") <= 16, s.Count("/secrets/"))
 	})
 }

@@ -46,7 +46,7 @@ func TestAServiceThatIsPendingIsKeptWithItsLastWarning(t *testing.T) {
 		other.Source.Component, normal.Type, former.InvolvedObject.UID = "kube-proxy", corev1.EventTypeNormal, "u-0"
 		s.Services = []corev1.Service{web}
 		s.Events = []corev1.Event{warned(web, "Error syncing load balancer: AccessDenied, key AKIAIOSFODNN7EXAMPLE\n\tstatus code: 403, request id: 1", at.Add(time.Minute)), old, other, normal, former}
-		o := look(t, s)
+		o := observation(t, s)
 		want := []observed.Service{{
 			Namespace: "shop", Name: "web", Hosts: []string{}, UID: "u-1", Asked: at,
 			Failure: &observed.Failure{Reason: "SyncLoadBalancerFailed", Message: "Error syncing load balancer: AccessDenied, key <redacted>"},
@@ -92,7 +92,7 @@ func TestChangesOfALoadBalancerFailSinceTheFirstWarningAfterASuccess(t *testing.
 		t.Run(name, func(t *testing.T) {
 			onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 				s.Services, s.Events = []corev1.Service{served}, c.events
-				got := look(t, s).Services[0]
+				got := observation(t, s).Services[0]
 				fails := !c.since.IsZero()
 				assert.Must(t, (got.Failure != nil) == fails && got.Stale() == fails, got)
 				assert.Truef(t, !fails || got.Failure.Reason == c.reason && got.Asked.Equal(c.since), "%+v, failure %+v", got, got.Failure)
@@ -111,7 +111,7 @@ func TestALoadBalancerIsToBeDeletedWhileItsFinalizerIsThere(t *testing.T) {
 		typed.Spec.Type, other.Spec.Type = corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort
 		typed.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Time: new(metav1.NewTime(at)), FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:type":{}}}`)}}}
 		s.Services = []corev1.Service{deleted, done, typed, other}
-		got := look(t, s).Services
+		got := observation(t, s).Services
 		want := []observed.Service{
 			{Namespace: "shop", Name: "deleted", Hosts: []string{}, UID: "u-1", Deleting: true, Asked: at},
 			{Namespace: "shop", Name: "done", Hosts: []string{}, UID: "u-1", Deleting: true},
@@ -157,7 +157,7 @@ func TestAServiceAsksForALoadBalancerWhenItGetsItsType(t *testing.T) {
 			{Manager: "none"},
 		}
 		s.Services = []corev1.Service{web}
-		o := look(t, s)
+		o := observation(t, s)
 		assert.Truef(t, o.Services[0].Asked.Equal(typed), "asked at %s, not %s", o.Services[0].Asked, typed)
 	})
 }
@@ -187,7 +187,7 @@ func TestEventsAreReadOnlyWhereTheCloudControllersServeAService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 				s.Services = c.services
-				o := look(t, s)
+				o := observation(t, s)
 				assert.Equal(t, s.Count("/events"), c.lists, o.Services)
 				for _, r := range s.Requests {
 					f := r.URL.Query().Get("fieldSelector")
@@ -209,7 +209,7 @@ func TestWithoutThePermissionForEventsTheRestIsSeen(t *testing.T) {
 	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		s.Services = []corev1.Service{balanced("shop", "web", time.Now())}
 		s.Fault = always("/events", apitest.Fault{Status: http.StatusForbidden, Body: `{"kind":"Status","apiVersion":"v1","code":403,"message":"events is forbidden: User \"u\" cannot list resource \"events\""}`})
-		o := look(t, s)
+		o := observation(t, s)
 		assert.True(t, o.EventsDenied && len(o.Services) == 1 && o.Services[0].Failure == nil, o.Services)
 	})
 }

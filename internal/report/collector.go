@@ -56,7 +56,7 @@ type Collector struct {
 	lines, files []Outcome // of clusters, and of files
 	continuing   int       // clusters in files whose next stage apply writes
 	first        string    // the command of the first cluster that continues
-	apart        bool      // one of them continues by itself
+	single       bool      // one of them continues by itself
 
 	Flags    []string // choices of the command line, which the next command repeats
 	Server   []string // and the flags of the connection to a live cluster
@@ -252,7 +252,7 @@ func (c *Collector) Row(s Status) {
 		c.Decide = cmp.Or(c.Decide, c.next(s))
 		return
 	case s.Summary.Manual || s.Live != "":
-		c.apart = true
+		c.single = true
 	default:
 		c.continuing++
 	}
@@ -260,7 +260,7 @@ func (c *Collector) Row(s Status) {
 		c.first = c.next(s)
 	}
 	switch {
-	case c.apart || c.continuing < 2:
+	case c.single || c.continuing < 2:
 		c.Command = c.first
 	case c.continuing == 2: // once, as the paths may be many
 		c.Command = c.apply(c.Flags, slices.Concat(c.Selected, lists.Map(c.Paths, typed)))

@@ -138,7 +138,7 @@ func findingsTable(list []transform.Finding) markup {
 
 // page is a plan, in a section of the page.
 func (p Plan) page(in Subject) markup {
-	return findingsTable(p.apart()) + joined(p.Stages, func(s Stage) markup { return s.page(in.id) })
+	return findingsTable(p.unstaged()) + joined(p.Stages, func(s Stage) markup { return s.page(in.id) })
 }
 
 func (s Stage) page(of string) markup {

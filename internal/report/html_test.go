@@ -58,7 +58,7 @@ func hostileResults(t *testing.T) *Results {
 		{Type: migrate.Staged, Stage: stages.SwitchToExternal, Message: hostile, Diff: "@@ -1 +1 @@\n+" + hostile + "\n", Findings: []transform.Finding{finding}},
 		{Type: migrate.Awaited, Stage: stages.SwitchToExternal, Message: hostile}, {Type: migrate.Awaited, Stage: stages.SwitchToExternal, Message: hostile},
 		{Type: migrate.Watched, Stage: stages.SwitchToExternal, Message: hostile, Owners: &migrate.Owned{None: 17.5, One: 60}},
-		{Type: migrate.Stopped, Stage: stages.SwitchToExternal, Message: hostile, End: &migrate.Outcome{Done: []string{hostile}, Holds: hostile, Continue: hostile, Revert: hostile}},
+		{Type: migrate.Stopped, Stage: stages.SwitchToExternal, Message: hostile, End: &migrate.Outcome{Done: []string{hostile}, Leader: hostile, Continue: hostile, Revert: hostile}},
 	} {
 		e.Time = start.Add(time.Duration(i) * 20 * time.Second)
 		run.Add(RunEvent{Event: e})

@@ -75,7 +75,7 @@ func TestAnEventForProgramsHasNoSecret(t *testing.T) {
 		Findings: []transform.Finding{{Rule: "r", Message: "password=hunter2"}},
 		Machines: []rollout.MachineProgress{{Name: "m", Node: "n", Waiting: "token=hunter2", Failures: 2, Output: "no space left"}},
 		Actions:  planned(t, renaming).Steps[2].Stage.After,
-		End:      &migrate.Outcome{Done: []string{"install-ccm"}, Holds: "x", Continue: "again"},
+		End:      &migrate.Outcome{Done: []string{"install-ccm"}, Leader: "x", Continue: "again"},
 	})
 	assert.NilError(t, WriteJSONLine(&b, e))
 	says(t, b.String(), `"kind":"RunEvent"`, `"diff":"--- a/clusters/wharf.yaml`, `"findings":[{"rule":"r"`, `"machines":[{"name":"m","node":"n"`, `"failures":2,"output":"no space left"`, `"end":{"done":["install-ccm"],"holds":"x","again":"again"}`)

@@ -26,7 +26,7 @@ func WriteMarkdown(w io.Writer, plan Plan) {
 		fmt.Fprintf(w, "| %s | %s | %s |\n", s.Name, emphasised(s), list(found))
 	}
 	fmt.Fprintln(w)
-	io.WriteString(w, markdownFindings(plan.apart()))
+	io.WriteString(w, markdownFindings(plan.unstaged()))
 	for _, s := range plan.Stages {
 		if s.open() {
 			markdownStage(w, s)

@@ -127,8 +127,8 @@ func changedLines(k review.Key) []string {
 	if (k.Before != nil && !wasList) || (k.After != nil && !isList) {
 		return append(sided("-", k.Before), sided("+", k.After)...)
 	}
-	gone := lists.Flat(without(before, after), func(v any) []string { return sided("-", v) })
-	return append(gone, lists.Flat(without(after, before), func(v any) []string { return sided("+", v) })...)
+	removed := lists.Flat(without(before, after), func(v any) []string { return sided("-", v) })
+	return append(removed, lists.Flat(without(after, before), func(v any) []string { return sided("+", v) })...)
 }
 
 func sided(sign string, v any) []string {

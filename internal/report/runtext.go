@@ -35,7 +35,7 @@ func (t *RunText) Write(e RunEvent) {
 	case migrate.Checked:
 		fmt.Fprintf(t.Out, "  %s %s\n", t.Palette.paint(green, "ok"), e.Message)
 	case migrate.Finished:
-		fmt.Fprintf(t.Out, "%s: %s; %s\n", e.Cluster, e.Message, e.End.Holds)
+		fmt.Fprintf(t.Out, "%s: %s; %s\n", e.Cluster, e.Message, e.End.Leader)
 	case migrate.Stopped: // the error says the rest
 		WriteFindings(t.Err, t.Palette, e.Findings, "  ")
 	case migrate.Noted:

@@ -17,10 +17,10 @@ import (
 
 // waits are three looks at two machines, of which one gets on.
 func waits() []RunEvent {
-	look := func(state string, done bool) RunEvent {
+	observe := func(state string, done bool) RunEvent {
 		return RunEvent{Event: migrate.Event{Type: migrate.Awaited, Message: "machine a: x", Machines: []rollout.MachineProgress{{Name: "a", Node: "n-a", Waiting: "x"}, {Name: "b", Node: "n-b", Waiting: state, Done: done}}}}
 	}
-	return []RunEvent{look("y", false), look("z", false), look("", true)}
+	return []RunEvent{observe("y", false), observe("z", false), observe("", true)}
 }
 
 func TestWithoutATerminalOnlyWhatIsNewIsReported(t *testing.T) {

@@ -42,8 +42,8 @@ func (p Plan) Subject() Subject {
 	return s
 }
 
-// apart are the findings that no stage shows.
-func (p Plan) apart() []transform.Finding {
+// unstaged are the findings that no stage shows.
+func (p Plan) unstaged() []transform.Finding {
 	shown := lists.Flat(lists.Where(p.Stages, Stage.open), func(s Stage) []transform.Finding { return s.Findings })
 	return unshown(p.Status.Findings, shown)
 }

@@ -106,7 +106,7 @@ func (t *Timeline) page(err error) (m markup) {
 	}
 	m += joined(t.spans, span.page)
 	if t.end != nil {
-		m += element("h3", "End") + element("p", "Stages that are done: "+cmp.Or(list(t.end.Done), "none")+". "+t.end.Holds)
+		m += element("h3", "End") + element("p", "Stages that are done: "+cmp.Or(list(t.end.Done), "none")+". "+t.end.Leader)
 		for _, c := range [][2]string{{"To continue:", t.end.Continue}, {"To go back:", t.end.Revert}} {
 			if c[1] != "" {
 				m += element("p", c[0]) + element("pre", c[1], "class", "wrap")

@@ -82,7 +82,7 @@ func (s Status) targets() (list []target, err error) {
 }
 
 // Run looks at all servers.
-func (s Status) Run(ctx context.Context) (all Seen, err error) {
+func (s Status) Run(ctx context.Context) (all Inspected, err error) {
 	targets, err := s.targets()
 	if err != nil {
 		return all, err
@@ -90,38 +90,38 @@ func (s Status) Run(ctx context.Context) (all Seen, err error) {
 	defer s.Progress.Start(ctx).End()
 	all.TypeMeta, all.Clusters = report.Type("Status"), []report.Status{}
 	// Each inspection has a time of its own, and shows what it has found by then.
-	for _, one := range clusters.Each(context.WithoutCancel(ctx), StatusServers, targets, func(t target) Seen {
-		return bounded(ctx, statusTime, t.name, func(ctx context.Context) Seen { return s.inspect(ctx, t) })
+	for _, one := range clusters.Each(context.WithoutCancel(ctx), StatusServers, targets, func(t target) Inspected {
+		return withTimeout(ctx, statusTime, t.name, func(ctx context.Context) Inspected { return s.inspect(ctx, t) })
 	}) {
 		all.add(one)
 	}
 	return all, nil
 }
 
-// Seen are lines, their exit code, and why some are not shown.
-type Seen struct {
+// Inspected are lines, their exit code, and why some are not shown.
+type Inspected struct {
 	report.Statuses
 	Code  int
 	Notes []string
 }
 
-func (s *Seen) add(other Seen) {
+func (s *Inspected) add(other Inspected) {
 	s.Clusters, s.Code = append(s.Clusters, other.Clusters...), max(s.Code, other.Code)
 	s.Migrations, s.Notes = append(s.Migrations, other.Migrations...), append(s.Notes, other.Notes...)
 }
 
 // lineOf is a cluster with its exit code.
-func lineOf(s report.Status, code int) Seen {
-	return Seen{Statuses: report.Statuses{Clusters: []report.Status{s}}, Code: code}
+func lineOf(s report.Status, code int) Inspected {
+	return Inspected{Statuses: report.Statuses{Clusters: []report.Status{s}}, Code: code}
 }
 
-// bounded looks for no longer than a time. A program for credentials that waits for
+// withTimeout inspects for no longer than a time. A program for credentials that waits for
 // someone ends with no context, so it is left over.
-func bounded(ctx context.Context, limit time.Duration, name string, inspect func(context.Context) Seen) Seen {
+func withTimeout(ctx context.Context, limit time.Duration, name string, inspect func(context.Context) Inspected) Inspected {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	done := make(chan Seen, 1)
-	go func() { done <- guarded(name, func() Seen { return inspect(ctx) }) }()
+	done := make(chan Inspected, 1)
+	go func() { done <- guarded(name, func() Inspected { return inspect(ctx) }) }()
 	over := make(chan struct{})
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(finalReport, func() { close(over) }) })()
 	select {
@@ -133,7 +133,7 @@ func bounded(ctx context.Context, limit time.Duration, name string, inspect func
 }
 
 // guarded is what was seen, or the line of a fault in the work.
-func guarded(name string, inspect func() Seen) (s Seen) {
+func guarded(name string, inspect func() Inspected) (s Inspected) {
 	if err := transform.Guard(name, func() error { s = inspect(); return nil }); err != nil {
 		return troubled(name, err)
 	}
@@ -142,7 +142,7 @@ func guarded(name string, inspect func() Seen) (s Seen) {
 
 // inspect returns the clusters of one API server: itself, and those that it
 // provisions as a Rancher. One that cannot be read hides none of the others.
-func (s Status) inspect(ctx context.Context, t target) (all Seen) {
+func (s Status) inspect(ctx context.Context, t target) (all Inspected) {
 	if t.err != nil {
 		return troubled(t.name, t.err)
 	}
@@ -158,27 +158,27 @@ func (s Status) inspect(ctx context.Context, t target) (all Seen) {
 }
 
 // troubled is the line of a cluster, or of several, that cannot be read.
-func troubled(name string, err error) Seen {
+func troubled(name string, err error) Inspected {
 	return lineOf(report.Status{Name: name, Problem: err.Error()}, transform.ExitCodeOf(err))
 }
 
 // managed returns the clusters that an API server provisions as a Rancher, their code,
 // and the LeaderMigrations. It fails where nothing is known of the server itself either.
-func (s Status) managed(ctx context.Context, t target) (Seen, error) {
+func (s Status) managed(ctx context.Context, t target) (Inspected, error) {
 	objects, err := t.server.Find(ctx, s.Query())
 	var part *rancher.Incomplete
 	switch {
 	case err == nil || errors.As(err, &part):
 	case !t.manages && errors.Is(err, rancher.ErrNoRancher):
-		return Seen{}, nil
+		return Inspected{}, nil
 	case !t.manages && kube.Lacks(err):
 		return troubled("clusters of "+t.name, err), nil
 	default:
-		return Seen{}, err
+		return Inspected{}, err
 	}
 	all, of := s.migrations(ctx, t)
 	var done atomic.Int64
-	read := func(o rancher.Object) Seen {
+	read := func(o rancher.Object) Inspected {
 		r := s.read(ctx, t, o, of[o.FullName()])
 		if n := done.Add(1); t.manages {
 			s.Progress.Reached("clusters", int(n), len(objects))
@@ -198,8 +198,8 @@ func (s Status) managed(ctx context.Context, t target) (Seen, error) {
 }
 
 // read returns the line of a cluster of a Rancher, which some LeaderMigrations have.
-func (s Status) read(ctx context.Context, t target, o rancher.Object, migrations []string) Seen {
-	r := guarded(o.Title(), func() Seen {
+func (s Status) read(ctx context.Context, t target, o rancher.Object, migrations []string) Inspected {
+	r := guarded(o.Title(), func() Inspected {
 		return lineOf(s.provisioned(ctx, &clusters.Live{Server: t.server, Object: o}), transform.ExitDone)
 	})
 	r.Clusters[0].Migrations = migrations
@@ -207,7 +207,7 @@ func (s Status) read(ctx context.Context, t target, o rancher.Object, migrations
 }
 
 // itself looks at a cluster.
-func (s Status) itself(ctx context.Context, t target) Seen {
+func (s Status) itself(ctx context.Context, t target) Inspected {
 	observer := &observe.Observer{Client: t.server.Local()}
 	o, err := observer.Settled(ctx, check.Choice{}, leasePause)
 	if err != nil {
@@ -244,7 +244,7 @@ func (s Status) provisioned(ctx context.Context, l *clusters.Live) report.Status
 
 // migrations reads the LeaderMigrations of a Rancher, and returns their names by the clusters as well. Without them the
 // clusters are shown all the same.
-func (s Status) migrations(ctx context.Context, t target) (found Seen, of map[string][]string) {
+func (s Status) migrations(ctx context.Context, t target) (found Inspected, of map[string][]string) {
 	list, err := controller.List(ctx, t.server.Local())
 	switch {
 	case kube.HasStatus(err, http.StatusForbidden):

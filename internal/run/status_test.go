@@ -19,12 +19,12 @@ func TestALookWithoutAnEndIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		forever := make(chan struct{})
 		defer close(forever)
-		s := bounded(t.Context(), 10*time.Millisecond, "orchard", func(context.Context) Seen {
+		s := withTimeout(t.Context(), 10*time.Millisecond, "orchard", func(context.Context) Inspected {
 			<-forever
-			return Seen{}
+			return Inspected{}
 		})
 		assert.True(t, s.Code == transform.ExitFailed && len(s.Clusters) == 1 && s.Clusters[0].Name == "orchard" && strings.Contains(s.Clusters[0].Problem, "; check the API server, or the program for the credentials"), s)
-		s = bounded(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) Seen {
+		s = withTimeout(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) Inspected {
 			<-ctx.Done()
 			return lineOf(report.Status{Name: "orchard", Problem: "its own"}, transform.ExitRefused)
 		})

@@ -120,17 +120,17 @@ func (v *Verify) observe(ctx context.Context, before *observed.Snapshot) (o *obs
 // cannot be observed is observed again as well; an earlier observation is no
 // result.
 func (v *Verify) await(ctx context.Context, observer *observe.Observer) (*observed.Observation, error) {
-	gone := v.Outage()
+	outage := v.Outage()
 	for end, last := time.Now().Add(v.Wait), 0; ; {
 		o, err := observer.Settled(ctx, v.choice, leasePause)
 		over := time.Now().Add(checkInterval).After(end)
 		if err != nil {
-			if over || ctx.Err() != nil || !gone.Retryable(err) || !kube.Pause(ctx, checkInterval) {
+			if over || ctx.Err() != nil || !outage.Retryable(err) || !kube.Pause(ctx, checkInterval) {
 				return nil, err
 			}
 			continue
 		}
-		gone.Over()
+		outage.Over()
 		if list, err := v.Of(ctx, o.Managers); err == nil { // what the cluster's object does not show is not checked
 			v.choice.Given = list
 		}

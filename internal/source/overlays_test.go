@@ -25,7 +25,7 @@ func repository(t *testing.T, files map[string]string) {
 }
 
 // said returns what overlays make of a file.
-func said(t *testing.T, overlays *Overlays, file string) string {
+func printed(t *testing.T, overlays *Overlays, file string) string {
 	t.Helper()
 	doc := assert.Value(yamledit.ParseString(file, aCluster))(t)
 	if err := kustomize.Evaluate(doc, overlays.Use(Source{Name: file, Path: file})); err != nil {
@@ -73,7 +73,7 @@ func TestOverlaysAreFoundAcrossFolders(t *testing.T) {
 			repository(t, c.files)
 			overlays := NewOverlays(Disk{})
 			for range 2 { // the second one is what was kept
-				got := said(t, overlays, c.file)
+				got := printed(t, overlays, c.file)
 				assert.Truef(t, (c.want != "" || got == "") && strings.Contains(got, c.want), "got %q, want %q", got, c.want)
 			}
 		})
@@ -85,7 +85,7 @@ func TestASearchEndsAtTheRepository(t *testing.T) {
 		"inner/.git/HEAD": "", "inner/base/kustomization.yaml": "resources: [c.yaml]\n", "inner/base/c.yaml": aCluster,
 		"eu/kustomization.yaml": "resources: [../inner/base]\npatches: [{patch: '[{op: remove, path: /spec/x}]', target: {kind: Cluster}}]\n",
 	})
-	assert.Equal(t, said(t, NewOverlays(Disk{}), "inner/base/c.yaml"), "")
+	assert.Equal(t, printed(t, NewOverlays(Disk{}), "inner/base/c.yaml"), "")
 }
 
 func TestStreamsHaveNoOverlays(t *testing.T) {

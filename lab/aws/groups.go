@@ -145,8 +145,8 @@ func (f *Fake) revoke(form url.Values) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	gone := rules(form)
-	g.rules = slices.DeleteFunc(g.rules, func(r rule) bool { return slices.Contains(gone, r) })
+	removed := rules(form)
+	g.rules = slices.DeleteFunc(g.rules, func(r rule) bool { return slices.Contains(removed, r) })
 	return done{Return: true}, nil
 }
 

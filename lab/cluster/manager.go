@@ -50,7 +50,7 @@ type Manager struct {
 
 	process *process.Process
 	port    string
-	gone    chan struct{} // closed when it is known when the process ended
+	done    chan struct{} // closed when it is known when the process ended
 
 	mu       sync.Mutex
 	acquired []Acquisition
@@ -60,7 +60,7 @@ type Manager struct {
 
 // StartManager starts a manager. It may end by itself, as managers that lose their lease do.
 func (c *Cluster) StartManager(ctx context.Context, spec Spec) (*Manager, error) {
-	m := &Manager{Spec: spec, Started: time.Now(), gone: make(chan struct{})}
+	m := &Manager{Spec: spec, Started: time.Now(), done: make(chan struct{})}
 	path, first, err := c.program(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (c *Cluster) webhook(m *Manager, args []string) ([]string, error) {
 func (m *Manager) Caller() string { return string(m.Component) + "@" + m.Machine }
 
 func (m *Manager) watch() {
-	defer close(m.gone)
+	defer close(m.done)
 	<-m.process.Ended()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -176,7 +176,7 @@ func (m *Manager) EndedAt() (time.Time, bool) {
 }
 
 // Ended is closed when the manager has ended, and EndedAt tells when.
-func (m *Manager) Ended() <-chan struct{} { return m.gone }
+func (m *Manager) Ended() <-chan struct{} { return m.done }
 
 // Alive reports whether the manager is running.
 func (m *Manager) Alive() bool { return m.process.Alive() }
@@ -184,13 +184,13 @@ func (m *Manager) Alive() bool { return m.process.Alive() }
 // Stop ends the manager as the kubelet ends a pod.
 func (m *Manager) Stop() {
 	m.process.Stop(30 * time.Second)
-	<-m.gone
+	<-m.done
 }
 
 // Kill ends the manager at once, as a lost machine does.
 func (m *Manager) Kill() {
 	m.process.Kill()
-	<-m.gone
+	<-m.done
 }
 
 // Freeze lets the manager run and do nothing, as on a machine that hangs, until Thaw. Its lease dies meanwhile.

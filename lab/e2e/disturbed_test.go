@@ -89,8 +89,8 @@ func (c *managed) crossed() {
 		other := c.start(nil, "migrate")
 		<-other.ended
 		c.downstream.Stall("")
-		if said := other.fault.String(); other.code != 4 || !strings.Contains(said, "; wait until it ends, or stop it, and run the command again") {
-			c.Errorf("the other run ended with exit code %d\n%s", other.code, said)
+		if printed := other.fault.String(); other.code != 4 || !strings.Contains(printed, "; wait until it ends, or stop it, and run the command again") {
+			c.Errorf("the other run ended with exit code %d\n%s", other.code, printed)
 		}
 	}, []int{0}, "--until", stages.EnableLeaderMigration)
 }
@@ -98,7 +98,7 @@ func (c *managed) crossed() {
 // hold keeps a machine from following, until the function that it returns is called.
 func (c *managed) hold() (release func()) {
 	ctx := context.WithoutCancel(c.Context())
-	if err := c.downstream.Hold(ctx, c.downstream.Machines[1].Name); err != nil {
+	if err := c.downstream.Suspend(ctx, c.downstream.Machines[1].Name); err != nil {
 		c.Error(err)
 	}
 	return func() {

@@ -103,9 +103,9 @@ func (k *controlled) explained() {
 	}
 	slices.Sort(nested)
 	for _, at := range slices.Compact(nested) {
-		said := oneLine(k.asked("explain", at))
+		printed := oneLine(k.asked("explain", at))
 		for _, f := range want {
-			if strings.HasPrefix(f.path, at+".") && !strings.Contains(f.path[len(at)+1:], ".") && !strings.Contains(said, oneLine(f.text)) {
+			if strings.HasPrefix(f.path, at+".") && !strings.Contains(f.path[len(at)+1:], ".") && !strings.Contains(printed, oneLine(f.text)) {
 				k.Errorf("kubectl explain %s does not describe %s: %s", at, f.path, f.text)
 			}
 		}

@@ -57,11 +57,11 @@ func (s *scenario) watch() (*observe.Observer, *watched) {
 	config := assert.Value(s.cluster.Kubeconfig(cluster.Admin))(s)
 	client := assert.Value(kube.Connect(kube.Connection{Kubeconfig: config, RetryFor: cluster.ReadyTimeout}))(s)
 	observer, w := &observe.Observer{Client: client}, &watched{}
-	s.meanwhile(200*time.Millisecond, func(ctx context.Context) error { return w.look(ctx, observer) })
+	s.meanwhile(200*time.Millisecond, func(ctx context.Context) error { return w.sample(ctx, observer) })
 	return observer, w
 }
 
-func (w *watched) look(ctx context.Context, observer *observe.Observer) error {
+func (w *watched) sample(ctx context.Context, observer *observe.Observer) error {
 	asked := time.Now()
 	o, err := observer.Observe(ctx)
 	if err != nil {
@@ -69,9 +69,9 @@ func (w *watched) look(ctx context.Context, observer *observe.Observer) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	look := check.Sample{Asked: asked, At: time.Now(), Leases: o.Leases, Managers: o.Managers}
-	w.intervals = append(w.intervals, w.timeline.Add(look)...)
-	w.longest = max(w.longest, look.At.Sub(asked))
+	sample := check.Sample{Asked: asked, At: time.Now(), Leases: o.Leases, Managers: o.Managers}
+	w.intervals = append(w.intervals, w.timeline.Add(sample)...)
+	w.longest = max(w.longest, sample.At.Sub(asked))
 	return nil
 }
 

@@ -103,14 +103,14 @@ func manageOn(t *testing.T, start func(context.Context, string, cluster.Timing) 
 
 // run is one run of rke-lm.
 type run struct {
-	cmd    *exec.Cmd
-	events io.Reader
-	heard  func(report.RunEvent) // called with every event, in their order
-	report report.Migration      // of many clusters, at the end
-	said   bytes.Buffer
-	fault  bytes.Buffer // what it says when it fails
-	ended  chan struct{}
-	code   int
+	cmd     *exec.Cmd
+	events  io.Reader
+	heard   func(report.RunEvent) // called with every event, in their order
+	report  report.Migration      // of many clusters, at the end
+	printed bytes.Buffer
+	fault   bytes.Buffer // what it says when it fails
+	ended   chan struct{}
+	code    int
 }
 
 // start runs rke-lm with a verb that changes the cluster, without asking. heard is called with what it
@@ -170,16 +170,16 @@ func (r *run) follow() {
 	for lines.Scan() {
 		var e report.RunEvent
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			fmt.Fprintln(&r.said, lines.Text())
+			fmt.Fprintln(&r.printed, lines.Text())
 			continue
 		}
 		if e.Kind != "RunEvent" {
 			if err := json.Unmarshal(lines.Bytes(), &r.report); err != nil {
-				fmt.Fprintln(&r.said, err)
+				fmt.Fprintln(&r.printed, err)
 			}
 			continue
 		}
-		fmt.Fprintln(&r.said, e.Type, e.Stage, e.Message)
+		fmt.Fprintln(&r.printed, e.Type, e.Stage, e.Message)
 		r.heard(e)
 	}
 	err := r.cmd.Wait()
@@ -187,7 +187,7 @@ func (r *run) follow() {
 	if errors.As(err, &exit) {
 		r.code = exit.ExitCode()
 	} else if err != nil {
-		fmt.Fprintln(&r.said, err)
+		fmt.Fprintln(&r.printed, err)
 		r.code = -2
 	}
 }
@@ -212,7 +212,7 @@ func (c *runner) result(r *run, codes ...int) (int, string) {
 		<-r.ended
 		c.Errorf("%s did not end", r.cmd.Args[1])
 	}
-	text := r.said.String() + r.fault.String()
+	text := r.printed.String() + r.fault.String()
 	fmt.Fprintf(c.logs, "%s\n%s\nexit code %d\n\n", strings.Join(r.cmd.Args, " "), text, r.code)
 	if !slices.Contains(codes, r.code) {
 		c.Fatalf("%s ended with exit code %d, want %v\n%s\n%s", r.cmd.Args[1], r.code, codes, text, c.timelineText())

@@ -84,12 +84,12 @@ func TestExternalRenamesTheNodesOfPools(t *testing.T) {
 	before, _ := c.names()
 	c.choice = []string{"--end-state", "external"}
 	written := c.written()
-	if _, said := c.result(c.start(nil, "migrate"), 1); !strings.Contains(said, "external renames every node of the machine pools control-plane, workers") || !maps.Equal(written, c.written()) {
-		t.Errorf("%v, and before it %v\n%s", c.written(), written, said)
+	if _, printed := c.result(c.start(nil, "migrate"), 1); !strings.Contains(printed, "external renames every node of the machine pools control-plane, workers") || !maps.Equal(written, c.written()) {
+		t.Errorf("%v, and before it %v\n%s", c.written(), written, printed)
 	}
 	c.choice = external
-	if _, said := c.result(c.start(nil, "migrate", "--timeout", "1m"), 3); !strings.Contains(said, "switch-to-external") {
-		t.Error(said)
+	if _, printed := c.result(c.start(nil, "migrate", "--timeout", "1m"), 3); !strings.Contains(printed, "switch-to-external") {
+		t.Error(printed)
 	}
 	after, renamed := c.names()
 	if len(renamed) == 0 || len(after) != len(before)+len(renamed) {

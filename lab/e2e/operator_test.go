@@ -134,7 +134,7 @@ func (o *operator) do(a action.Action, files planFolder) error {
 		o.related.Values = nil
 	case action.Delete:
 		return o.remove(a.Namespace, a.Kinds, a.Name)
-	case action.Gone:
+	case action.Removed:
 		return o.remove(a.Namespace, a.Kinds, a.Name) // by hand, as it says
 	case action.Place:
 		return o.place(a.Path, files[a.File])

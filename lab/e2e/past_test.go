@@ -65,8 +65,8 @@ func TestMigrateOfAClusterOfARancherInWhichAWSOnlyNamesNodes(t *testing.T) {
 	if !maps.Equal(written, c.written()) {
 		t.Errorf("a second run wrote: %v, and before it %v", c.written(), written)
 	}
-	if _, said := c.result(c.start(nil, "rollback"), 4); !strings.Contains(said, "provider IDs never change, so "+stages.SetProviderIDs+" cannot be undone either") {
-		t.Error(said)
+	if _, printed := c.result(c.start(nil, "rollback"), 4); !strings.Contains(printed, "provider IDs never change, so "+stages.SetProviderIDs+" cannot be undone either") {
+		t.Error(printed)
 	}
 	if now := c.providerIDs(); !maps.Equal(after, now) {
 		t.Errorf("the provider IDs were %v and are %v", after, now)
@@ -158,12 +158,12 @@ var deleted = regexp.MustCompile(`kubectl delete node (\S+)`)
 
 // obey carries out the commands with which a run has stopped: kubectl as it is published, against the cluster or
 // Rancher's own, and systemctl on the machine of the node that was deleted.
-func (c *managed) obey(said string) {
+func (c *managed) obey(printed string) {
 	c.Helper()
-	_, commands, found := strings.Cut(said, again)
+	_, commands, found := strings.Cut(printed, again)
 	commands, _, ends := strings.Cut(commands, done)
 	if !found || !ends {
-		c.Fatalf("the run stopped without commands\n%s", said)
+		c.Fatalf("the run stopped without commands\n%s", printed)
 	}
 	on, node := c.cluster, ""
 	for line := range strings.Lines(commands) {

@@ -85,8 +85,8 @@ func TestMigrateAndRollbackOfAnRKE1ClusterOfARancher(t *testing.T) {
 func (c *managed) helmless() {
 	c.Helper()
 	c.path = "/nonexistent"
-	if _, said := c.result(c.start(nil, "migrate"), 3); !strings.Contains(said, "helm upgrade --install") {
-		c.Error(said)
+	if _, printed := c.result(c.start(nil, "migrate"), 3); !strings.Contains(printed, "helm upgrade --install") {
+		c.Error(printed)
 	}
 	c.path = ""
 }
@@ -109,14 +109,14 @@ func (c *managed) valued() {
 		c.Error("the upgrade did not fail")
 	}
 	before := c.written()
-	_, said := c.result(c.start(nil, "migrate"), 4)
+	_, printed := c.result(c.start(nil, "migrate"), 4)
 	for _, want := range []string{"release-values-replaced", "nodeSelector.lab", "podAnnotations.no/key/of", "podAnnotations.team"} {
-		if !strings.Contains(said, want) {
-			c.Errorf("%s is not in\n%s", want, said)
+		if !strings.Contains(printed, want) {
+			c.Errorf("%s is not in\n%s", want, printed)
 		}
 	}
-	if strings.Contains(said, "hunter2") || strings.Contains(said, "nowhere") {
-		c.Errorf("a value is shown:\n%s", said)
+	if strings.Contains(printed, "hunter2") || strings.Contains(printed, "nowhere") {
+		c.Errorf("a value is shown:\n%s", printed)
 	}
 	assert.DeepEqual(c, c.written(), before, "a refused run wrote (-before +after)")
 	assert.NilError(c, helm("uninstall", ccm.ChartName, "--wait"))
@@ -130,8 +130,8 @@ func (c *managed) roundTrip(more ...string) ends {
 	stop := c.busy()
 	c.least("migrate", "rollback")
 	first := "Rancher updates the machines in this order: " + c.downstream.Machines[0].Name + " ("
-	if said := c.rke("migrate", "--etcd-snapshot", "--canary-service"); c.engine() == strings.Contains(said, first) {
-		c.Errorf("the order of the machines is not said as Rancher has it:\n%s", said)
+	if printed := c.rke("migrate", "--etcd-snapshot", "--canary-service"); c.engine() == strings.Contains(printed, first) {
+		c.Errorf("the order of the machines is not said as Rancher has it:\n%s", printed)
 	}
 	c.served()
 	c.writers(cluster.KCM, cluster.CCM)

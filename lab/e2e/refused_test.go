@@ -66,8 +66,8 @@ func (c *managed) refuses(name, why string) {
 	c.Helper()
 	r := c.start(nil, "migrate", "--cluster", name)
 	<-r.ended
-	if said := r.said.String() + r.fault.String(); r.code != 4 || !strings.Contains(strings.ToLower(said), why) {
-		c.Errorf("%s: exit code %d, want 4 and %q\n%s", name, r.code, why, said)
+	if printed := r.printed.String() + r.fault.String(); r.code != 4 || !strings.Contains(strings.ToLower(printed), why) {
+		c.Errorf("%s: exit code %d, want 4 and %q\n%s", name, r.code, why, printed)
 	}
 }
 

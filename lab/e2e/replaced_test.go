@@ -32,19 +32,19 @@ func (s *scenario) owning(flags ...string) func() (report.Ownership, [3]float64)
 	cmd.Env, cmd.Stdout, cmd.Stderr = []string{"HOME=" + s.cluster.Dir}, &out, &complaints
 	began := time.Now()
 	assert.NilError(s, cmd.Start())
-	return func() (said report.Ownership, truth [3]float64) {
+	return func() (printed report.Ownership, truth [3]float64) {
 		s.Helper()
 		truth[0], truth[1], truth[2] = recorder.Seconds(s.timeline(recorder.Service, began))
 		assert.NilError(s, cmd.Process.Signal(os.Interrupt))
 		_ = cmd.Wait() // its code says that it was interrupted
-		if err := json.Unmarshal(out.Bytes(), &said); err != nil {
+		if err := json.Unmarshal(out.Bytes(), &printed); err != nil {
 			s.Fatalf("%v\n%s%s", err, out.String(), complaints.String())
 		}
-		s.Logf("owners said %v, true was %.1f, unknown:", said.Seconds, truth)
-		for _, i := range said.Intervals {
+		s.Logf("owners said %v, true was %.1f, unknown:", printed.Seconds, truth)
+		for _, i := range printed.Intervals {
 			s.Logf("  %s to %s  %s %s", i.From, i.To, i.Count, i.Why)
 		}
-		return said, truth
+		return printed, truth
 	}
 }
 
@@ -68,13 +68,13 @@ func TestAReplacedLeaderOwnsNothingAlthoughItsLeaseLasts(t *testing.T) {
 		s.eventually("an owner again", func(context.Context) bool { return s.owner() == cluster.KCM })
 	}
 	time.Sleep(3 * time.Second)
-	said, truth := end()
+	printed, truth := end()
 	// Each hole is seen when the pods are next looked at, and its end when the lease is.
-	if late := math.Abs(truth[0] - said.Seconds["0"]); late > times*(2.5+s.slack().Seconds()) || truth[0] < times*10 {
-		t.Errorf("%.1f s without an owner, and owners says %.1f", truth[0], said.Seconds["0"])
+	if late := math.Abs(truth[0] - printed.Seconds["0"]); late > times*(2.5+s.slack().Seconds()) || truth[0] < times*10 {
+		t.Errorf("%.1f s without an owner, and owners says %.1f", truth[0], printed.Seconds["0"])
 	}
-	if said.Seconds["2"] > 0 {
-		t.Errorf("owners says two for %.1f s", said.Seconds["2"])
+	if printed.Seconds["2"] > 0 {
+		t.Errorf("owners says two for %.1f s", printed.Seconds["2"])
 	}
 	s.neverTwo()
 	s.end("replaced-leader")

@@ -24,8 +24,8 @@ func TestARunOverAClusterOfARancherWaitsForPlansThatFail(t *testing.T) {
 	c.toldOf(c.rke("migrate", "--until", "enable-leader-migration"), "machine "+machine+": 1 attempt of its plan failed", "install: no space left on device")
 
 	c.downstream.FailPlans(machine, -1, printed)
-	_, said := c.result(c.start(nil, "migrate", "--timeout", "1m"), 3)
-	c.toldOf(said, "stopped at install-ccm: not complete within 1m0s (--timeout): machine "+machine+": ", "attempts of its plan failed, and its rancher-system-agent retries")
+	_, message := c.result(c.start(nil, "migrate", "--timeout", "1m"), 3)
+	c.toldOf(message, "stopped at install-ccm: not complete within 1m0s (--timeout): machine "+machine+": ", "attempts of its plan failed, and its rancher-system-agent retries")
 
 	c.downstream.FailPlans(machine, 0, "")
 	c.rke("migrate")
@@ -38,12 +38,12 @@ func TestARunOverAClusterOfARancherWaitsForPlansThatFail(t *testing.T) {
 }
 
 // toldOf requires that a run said all of this, and no secret.
-func (s *scenario) toldOf(said string, parts ...string) {
+func (s *scenario) toldOf(message string, parts ...string) {
 	s.Helper()
 	for _, part := range parts {
-		assert.Contains(s, said, part, "the run does not say")
+		assert.Contains(s, message, part, "the run does not say")
 	}
-	if strings.Contains(said, "Sommer") {
+	if strings.Contains(message, "Sommer") {
 		s.Error("the run shows a secret")
 	}
 }

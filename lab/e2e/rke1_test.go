@@ -74,14 +74,14 @@ func TestOwnersOfAnRKE1ClusterAreKnownByItsFile(t *testing.T) {
 		s.forward(tr)
 	}
 	time.Sleep(3 * time.Second)
-	said, truth := end()
+	printed, truth := end()
 	// Its lease alone shows that a manager of docker has ended: twice here.
-	late := math.Abs(truth[0] - said.Seconds["0"])
-	if unknown, known := said.Seconds["unknown"], said.Seconds["0"]+said.Seconds["1"]; unknown > known/10 || late > (2*s.cluster.Timing.Lease+3*s.slack()).Seconds() || said.Seconds["2"] > 0 {
+	late := math.Abs(truth[0] - printed.Seconds["0"])
+	if unknown, known := printed.Seconds["unknown"], printed.Seconds["0"]+printed.Seconds["1"]; unknown > known/10 || late > (2*s.cluster.Timing.Lease+3*s.slack()).Seconds() || printed.Seconds["2"] > 0 {
 		t.Errorf("known for %.1f s, unknown for %.1f s, %.1f s off", known, unknown, late)
 	}
-	if len(said.Arguments) == 0 || said.Arguments[0].From != s.file {
-		t.Errorf("%+v", said.Arguments)
+	if len(printed.Arguments) == 0 || printed.Arguments[0].From != s.file {
+		t.Errorf("%+v", printed.Arguments)
 	}
 	s.neverTwo()
 	s.end("rke1-owners")

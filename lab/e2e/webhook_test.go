@@ -70,15 +70,15 @@ func TestTheWebhookItselfAdmitsAMigrationOfAnRKE1ClusterOfARancher(t *testing.T)
 func (c *admitted) refused(dry int, why string) {
 	c.Helper()
 	before := c.object()
-	code, said := c.dry()
-	if code != dry || dry != 0 && !strings.Contains(said, why) {
-		c.Errorf("a dry run: exit code %d, want %d and %q\n%s", code, dry, why, said)
+	code, printed := c.dry()
+	if code != dry || dry != 0 && !strings.Contains(printed, why) {
+		c.Errorf("a dry run: exit code %d, want %d and %q\n%s", code, dry, why, printed)
 	}
-	if code, said = c.apply(); code != 4 || !strings.Contains(said, "the server rejected the change, nothing was written") || !strings.Contains(said, why) {
-		c.Errorf("apply: exit code %d, want 4 and %q\n%s", code, why, said)
+	if code, printed = c.apply(); code != 4 || !strings.Contains(printed, "the server rejected the change, nothing was written") || !strings.Contains(printed, why) {
+		c.Errorf("apply: exit code %d, want 4 and %q\n%s", code, why, printed)
 	}
-	if _, said := c.result(c.start(nil, "migrate"), 4); !strings.Contains(said, why) {
-		c.Errorf("a run that is refused does not say %q:\n%s", why, said)
+	if _, printed := c.result(c.start(nil, "migrate"), 4); !strings.Contains(printed, why) {
+		c.Errorf("a run that is refused does not say %q:\n%s", why, printed)
 	}
 	assert.DeepEqual(c, c.object(), before, "what was refused changed the cluster (-before +after)")
 }
@@ -88,8 +88,8 @@ func (c *admitted) unanswered() {
 	c.Helper()
 	before := c.object()
 	c.webhook.Kill()
-	if code, said := c.dry(); code == 0 || !strings.Contains(said, "failed calling webhook") {
-		c.Errorf("a dry run without a webhook: exit code %d\n%s", code, said)
+	if code, printed := c.dry(); code == 0 || !strings.Contains(printed, "failed calling webhook") {
+		c.Errorf("a dry run without a webhook: exit code %d\n%s", code, printed)
 	}
 	assert.DeepEqual(c, c.object(), before, "the cluster changed without the webhook (-before +after)")
 	assert.NilError(c, c.webhook.Restart(c.Context()))
@@ -101,9 +101,9 @@ func (c *admitted) admits(undo ...string) {
 	stop := c.busy()
 	c.least("migrate", "rollback")
 	for _, stage := range stages.UndoNames() {
-		code, said := c.dry()
-		if manual := code == 1 && strings.Contains(said, "confirm it with --manual-done "+stage); code != 0 && !manual {
-			c.Errorf("a dry run before %s: exit code %d\n%s", stage, code, said)
+		code, printed := c.dry()
+		if manual := code == 1 && strings.Contains(printed, "confirm it with --manual-done "+stage); code != 0 && !manual {
+			c.Errorf("a dry run before %s: exit code %d\n%s", stage, code, printed)
 		}
 		c.rke("migrate", "--until", stage, "--etcd-snapshot")
 	}
@@ -151,9 +151,9 @@ func (c *admitted) apply(more ...string) (int, string) {
 		"--rancher-url", c.front.URL(), "--cacert", c.front.CA(), "--chart-repo", c.front.Charts(),
 	}, c.choice, more)...)
 	cmd.Env = append(c.front.Helm().Environment(), "RANCHER_TOKEN="+c.token, "PATH="+os.Getenv("PATH"))
-	said, err := cmd.CombinedOutput()
+	printed, err := cmd.CombinedOutput()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		c.Fatal(err)
 	}
-	return cmd.ProcessState.ExitCode(), string(said)
+	return cmd.ProcessState.ExitCode(), string(printed)
 }

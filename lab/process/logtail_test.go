@@ -13,7 +13,7 @@ import (
 )
 
 // said runs a shell to its end.
-func said(t *testing.T, script string) *process.Process {
+func printed(t *testing.T, script string) *process.Process {
 	t.Helper()
 	p := assert.Value(process.Start(process.Command{Path: "/bin/sh", Args: []string{"-c", script}, Log: filepath.Join(t.TempDir(), "log")}))(t)
 	_ = p.Err()
@@ -21,7 +21,7 @@ func said(t *testing.T, script string) *process.Process {
 }
 
 func TestTheLogTailIsTheEndOfTheLogWithoutSecrets(t *testing.T) {
-	p := said(t, "for i in 1 2 3; do echo line $i; done; echo 'password: k7m2x9w4q8z3v6b1n5c7'; exit 1")
+	p := printed(t, "for i in 1 2 3; do echo line $i; done; echo 'password: k7m2x9w4q8z3v6b1n5c7'; exit 1")
 	if got := p.LogTail(); strings.Contains(got, "k7m2x9w4q8z3v6b1n5c7") || !strings.HasPrefix(got, "line 1\nline 2\nline 3\npassword: ") {
 		t.Errorf("%q", got)
 	}
@@ -33,7 +33,7 @@ func TestTheLogTailIsTheEndOfTheLogWithoutSecrets(t *testing.T) {
 }
 
 func TestAProgramThatPrintedNothingHasNoLines(t *testing.T) {
-	if got := said(t, "true").Lines(3, nil); len(got) > 0 {
+	if got := printed(t, "true").Lines(3, nil); len(got) > 0 {
 		t.Errorf("%q", got)
 	}
 }

@@ -127,8 +127,8 @@ func (d *Downstream) node(ctx context.Context, name string, change func(*corev1.
 	})
 }
 
-// Hold makes a machine follow no plan, and its node not ready, until Release.
-func (d *Downstream) Hold(ctx context.Context, machine string) error {
+// Suspend makes a machine follow no plan, and its node not ready, until Release.
+func (d *Downstream) Suspend(ctx context.Context, machine string) error {
 	return d.hold(ctx, machine, corev1.ConditionFalse)
 }
 
@@ -174,7 +174,7 @@ func (d *Downstream) Stall(machine string) {
 	d.held = machine
 }
 
-func (d *Downstream) isHeld(machine string) bool {
+func (d *Downstream) isSuspended(machine string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.held == machine

@@ -14,14 +14,14 @@ import (
 // said last where it failed, and what the programs of all clusters said.
 func (s *Server) LogTail() string {
 	var b strings.Builder
-	tell := func(name string, c *cluster.Cluster) { fmt.Fprintf(&b, "=== cluster %s\n%s", name, c.LogTail()) }
+	show := func(name string, c *cluster.Cluster) { fmt.Fprintf(&b, "=== cluster %s\n%s", name, c.LogTail()) }
 	for _, d := range s.Downstreams() {
-		tell(d.ID, d.Cluster)
+		show(d.ID, d.Cluster)
 		if err := s.Fault(d.ID); err != nil {
 			fmt.Fprintf(&b, "--- it does not follow: %v\n", err)
 		}
 	}
-	tell(localName, s.Local)
+	show(localName, s.Local)
 	if s.published != nil && s.published.webhook != nil {
 		fmt.Fprintf(&b, "=== rancher-webhook\n%s\n", s.published.webhook.LogTail())
 	}

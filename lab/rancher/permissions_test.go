@@ -334,10 +334,10 @@ func (l *roles) gone(r left) {
 			if len(r.rule.ResourceNames) > 0 {
 				at.Name = r.rule.ResourceNames[0]
 			}
-			said, err := c.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			printed, err := c.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: leastUser, Groups: []string{"system:authenticated"}, ResourceAttributes: at,
 			}}, metav1.CreateOptions{})
-			if err != nil || said.Status.Allowed {
+			if err != nil || printed.Status.Allowed {
 				return false, fmt.Sprint(verb, err)
 			}
 		}

@@ -99,7 +99,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case p.isCut():
 		panic(http.ErrAbortHandler) // the connection breaks without an answer
 	case user != "" && strings.HasPrefix(r.URL.Path, prefix):
-		p.handOn(w, r)
+		p.passOn(w, r)
 	case ranchertest.Door(w, r, string(p.pem), user != "", nil):
 	case user == "":
 		p.anonymous.ServeHTTP(w, r)
@@ -119,8 +119,8 @@ func (p *proxy) user(r *http.Request) string {
 	return p.tokens[token]
 }
 
-// handOn passes a request on to the cluster that its path names.
-func (p *proxy) handOn(w http.ResponseWriter, r *http.Request) {
+// passOn passes a request on to the cluster that its path names.
+func (p *proxy) passOn(w http.ResponseWriter, r *http.Request) {
 	id, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, prefix), "/")
 	p.mu.Lock()
 	backend := p.backends[id]

@@ -23,21 +23,21 @@ import (
 func TestACutIsNoticedAndRestored(t *testing.T) {
 	s := started(t)
 	client := assert.Value(kubernetes.NewForConfig(through(s, s.Token(), "local")))(t)
-	look := func() error {
+	observe := func() error {
 		_, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
 		return err
 	}
-	assert.NilError(t, look())
+	assert.NilError(t, observe())
 	s.Cut()
-	if look() == nil {
+	if observe() == nil {
 		t.Error("the cut was not noticed")
 	}
 	s.Restore()
-	if err := look(); err != nil {
+	if err := observe(); err != nil {
 		t.Error(err)
 	}
 	assert.NilError(t, s.Local.RestartAPI(t.Context()))
-	if err := look(); err != nil {
+	if err := observe(); err != nil {
 		t.Error("after a restart:", err)
 	}
 }

@@ -227,7 +227,7 @@ func TestASnapshotOfRKE2IsTakenOnRequest(t *testing.T) {
 // A machine that does not follow keeps the next one from following.
 func TestAMachineThatIsHeldHoldsTheOthers(t *testing.T) {
 	l := withRKE2(t)
-	assert.NilError(t, l.cluster.Hold(t.Context(), l.cluster.Machines[0].Name))
+	assert.NilError(t, l.cluster.Suspend(t.Context(), l.cluster.Machines[0].Name))
 	l.patch(clusters, rancher.Namespace, "lab", `[{"op":"add","path":"/spec/rkeConfig/machineGlobalConfig/kube-controller-manager-arg/-","value":"v=3"}]`)
 	eventually(t, "a cluster that waits", func(ctx context.Context) (bool, string) {
 		conditions := fmt.Sprint(l.status(ctx, clusters, rancher.Namespace, "lab", "conditions"))

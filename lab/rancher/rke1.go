@@ -145,7 +145,7 @@ func (e *engine) up(ctx context.Context, config map[string]any) (done bool, err 
 		return false, err
 	}
 	for _, m := range e.Machines {
-		if e.isHeld(m.Name) {
+		if e.isSuspended(m.Name) {
 			return false, nil
 		}
 		if m.ControlPlane {

@@ -49,7 +49,7 @@ func (d *Downstream) fails(machine string) (printed string, fails bool) {
 func (r *provisioning) try(ctx context.Context, m Machine, secret *corev1.Secret) error {
 	data := agent.PlanSecret(secret.Data)
 	p, due, err := data.Due()
-	if err != nil || !due || r.isHeld(m.Name) {
+	if err != nil || !due || r.isSuspended(m.Name) {
 		return err
 	}
 	if printed, fails := r.fails(m.Name); fails {

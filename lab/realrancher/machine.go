@@ -131,7 +131,7 @@ func (m *Machine) connect(ctx context.Context, labels map[string]string) error {
 func (m *Machine) follow(ctx context.Context) {
 	defer close(m.ended)
 	for ctx.Err() == nil {
-		err := m.look(ctx)
+		err := m.observe(ctx)
 		m.mu.Lock()
 		m.fault = err
 		m.mu.Unlock()

@@ -123,25 +123,25 @@ func (l *lab) webhook() {
 
 // verbs runs what only reads, and what the server checks without storing it.
 func (l *lab) verbs() {
-	code, out, said := l.rke("status")
+	code, out, printed := l.rke("status")
 	if code != 0 || !strings.Contains(out, "fleet-default/harbour") || !strings.Contains(out, "in-tree") || !strings.Contains(out, "fleet-local/local") {
-		l.Errorf("status: %d\n%s%s", code, out, said)
+		l.Errorf("status: %d\n%s%s", code, out, printed)
 	}
-	if strings.Contains(said, "not one of the known versions") {
-		l.Error(said)
+	if strings.Contains(printed, "not one of the known versions") {
+		l.Error(printed)
 	}
-	code, out, said = l.rke("plan", "--cluster", "fleet-default/harbour", "--end-state", "external", "--accept", "node-rename", "-o", "json")
+	code, out, printed = l.rke("plan", "--cluster", "fleet-default/harbour", "--end-state", "external", "--accept", "node-rename", "-o", "json")
 	if code != 0 && code != 1 || !json.Valid([]byte(out)) || !strings.Contains(out, "switch-to-external") {
-		l.Errorf("plan: %d\n%s%s", code, out, said)
+		l.Errorf("plan: %d\n%s%s", code, out, printed)
 	}
 	before := assert.Value(l.objects().Get(l.Context(), "harbour", metav1.GetOptions{}))(l)
 	// A cluster that has no machines yet has not applied its last change.
 	dry := []string{"apply", "--dry-run=server", "--next", "--cluster", "fleet-default/harbour", "--end-state", "external", "--accept", "node-rename"}
-	if code, out, said = l.rke(dry...); code != 4 || !strings.Contains(said, "cluster-not-settled") {
-		l.Errorf("apply --dry-run=server: %d\n%s%s", code, out, said)
+	if code, out, printed = l.rke(dry...); code != 4 || !strings.Contains(printed, "cluster-not-settled") {
+		l.Errorf("apply --dry-run=server: %d\n%s%s", code, out, printed)
 	}
-	if code, out, said = l.rke(append(dry, "--accept", "cluster-not-settled")...); code != 0 || !strings.Contains(out, "RoleBinding") {
-		l.Errorf("apply --dry-run=server --accept cluster-not-settled: %d\n%s%s", code, out, said)
+	if code, out, printed = l.rke(append(dry, "--accept", "cluster-not-settled")...); code != 0 || !strings.Contains(out, "RoleBinding") {
+		l.Errorf("apply --dry-run=server --accept cluster-not-settled: %d\n%s%s", code, out, printed)
 	}
 	after := assert.Value(l.objects().Get(l.Context(), "harbour", metav1.GetOptions{}))(l)
 	assert.Equal(l, before.GetGeneration(), after.GetGeneration(), "a dry run changed the cluster")

@@ -95,13 +95,13 @@ func (l *lab) rke(args ...string) (code int, out, complaints string) {
 	ctx, cancel := context.WithTimeout(l.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, append(args, "--rancher-url", l.URL(), "--cacert", l.CA())...)
-	var said, fault bytes.Buffer
-	cmd.Env, cmd.Stdout, cmd.Stderr = []string{"HOME=" + l.dir, "RANCHER_TOKEN=" + l.Token(), "PATH=" + os.Getenv("PATH")}, &said, &fault
+	var printed, fault bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr = []string{"HOME=" + l.dir, "RANCHER_TOKEN=" + l.Token(), "PATH=" + os.Getenv("PATH")}, &printed, &fault
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
 		l.Fatal(err)
 	}
-	return cmd.ProcessState.ExitCode(), said.String(), fault.String()
+	return cmd.ProcessState.ExitCode(), printed.String(), fault.String()
 }
 
 // config returns a key of a cluster's machineGlobalConfig, as JSON.

@@ -25,7 +25,7 @@ var applied = []string{
 }
 
 // look tries the plan if it is due, and says in the Secret what came of it.
-func (m *Machine) look(ctx context.Context) error {
+func (m *Machine) observe(ctx context.Context) error {
 	if m.isStalled() {
 		return nil
 	}

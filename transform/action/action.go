@@ -32,8 +32,8 @@ const (
 type (
 	// Settle waits until every machine has applied the last change of the cluster.
 	Settle struct{}
-	// Gone waits until objects have left the cluster.
-	Gone struct{ Namespace, Kinds, Name string }
+	// Removed waits until objects have left the cluster.
+	Removed struct{ Namespace, Kinds, Name string }
 	// Delete deletes objects, if they are there.
 	Delete struct{ Namespace, Kinds, Name string }
 	// Cordon makes the nodes unschedulable that a selector matches and that are not so already, and marks them.

@@ -38,13 +38,13 @@ func DeleteObject(namespace, kind, name string) Action {
 	}
 }
 
-// AllGone shows objects that should have left the cluster with their manifest.
+// AllRemoved shows objects that should have left the cluster with their manifest.
 // Rancher does not always delete them (rancher/rancher #36068).
-func AllGone(namespace, kinds, name string) Action {
+func AllRemoved(namespace, kinds, name string) Action {
 	return Action{
 		Why:     "this must list nothing; delete manually what it lists, because it is still running",
 		Command: Command("kubectl -n %s get --ignore-not-found %--%s %s", namespace, kinds, name),
-		Shows:   true, Op: Gone{namespace, kinds, name},
+		Shows:   true, Op: Removed{namespace, kinds, name},
 	}
 }
 

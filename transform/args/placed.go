@@ -9,8 +9,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Holds reports whether a node is the argument, or the value that belongs to it.
-func (a Arg) Holds(n yamledit.Node) bool { return slices.ContainsFunc(a.Nodes, n.Same) }
+// Has reports whether a node is the argument, or the value that belongs to it.
+func (a Arg) Has(n yamledit.Node) bool { return slices.ContainsFunc(a.Nodes, n.Same) }
 
 // Node is where the argument is written; it does not exist where that is not known.
 func (a Arg) Node() yamledit.Node {

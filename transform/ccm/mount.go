@@ -42,12 +42,12 @@ func (w writing) addMounts(mounts ...mount) {
 func (w writing) removeMount(volume string) {
 	for _, key := range []string{volumesKey, mountsKey} {
 		p, list := w.list(key)
-		gone := lists.Where(list.Items(), func(n yamledit.Node) bool { return n.StringAt("name") == volume })
-		if len(gone) > 0 && len(gone) == list.Len() && len(list.Comments()) == 0 {
+		removed := lists.Where(list.Items(), func(n yamledit.Node) bool { return n.StringAt("name") == volume })
+		if len(removed) > 0 && len(removed) == list.Len() && len(list.Comments()) == 0 {
 			p.edit.Remove(list)
 			continue
 		}
-		for _, n := range gone {
+		for _, n := range removed {
 			p.edit.Remove(n)
 		}
 	}

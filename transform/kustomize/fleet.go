@@ -19,8 +19,8 @@ const FleetFile = "fleet.yaml"
 // FleetIgnore is the name of the file with the names that Fleet leaves out of a bundle.
 const FleetIgnore = ".fleetignore"
 
-// apart are the keys of a fleet.yaml that change no object of the bundle.
-var apart = []string{"dependsOn", "diff", "ignore", "keepResources", "labels", "overrideTargets", "rolloutStrategy"}
+// unchanging are the keys of a fleet.yaml that change no object of the bundle.
+var unchanging = []string{"dependsOn", "diff", "ignore", "keepResources", "labels", "overrideTargets", "rolloutStrategy"}
 
 // FleetOptions returns the default namespace of a fleet.yaml, and the other keys that can change an object as a text: "" for
 // none, and all of a file that cannot be read.
@@ -30,7 +30,7 @@ func FleetOptions(text []byte) (namespace, others string) {
 		return "", string(text)
 	}
 	options, _ := doc.Root().Value().(map[string]any)
-	for _, key := range append(apart, "defaultNamespace") {
+	for _, key := range append(unchanging, "defaultNamespace") {
 		delete(options, key)
 	}
 	namespace = str(doc.Root(), "defaultNamespace")

@@ -40,7 +40,7 @@ func readAll(file, text string) (roots []yamledit.Node, found []transform.Findin
 }
 
 // said lists findings as rule:line.
-func said(found []transform.Finding) string {
+func printed(found []transform.Finding) string {
 	return strings.Join(lists.Map(found, func(f transform.Finding) string { return fmt.Sprintf("%s:%d", f.Rule, f.Line) }), " ")
 }
 
@@ -95,7 +95,7 @@ func TestRulesOfOneConfiguration(t *testing.T) {
 	} {
 		roots, found, err := readAll("leadermigration.conf", c.text)
 		assert.NilError(t, err)
-		assert.Equal(t, said(append(found, Lint(roots[0], c.by)...)), c.want, c.name)
+		assert.Equal(t, printed(append(found, Lint(roots[0], c.by)...)), c.want, c.name)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestRulesOfTwoConfigurations(t *testing.T) {
 		{"an empty list is a mistake of its own", strings.Split(good, "  - ")[0], ""},
 		{"nodeipam on one side only", good + "  - {name: nodeipam, component: '*'}\n", "controller-not-listed:4"},
 	} {
-		assert.Equal(t, said(LintBoth(parsed(t, good), parsed(t, c.cloud))), c.want, c.name)
+		assert.Equal(t, printed(LintBoth(parsed(t, good), parsed(t, c.cloud))), c.want, c.name)
 	}
 }
 
@@ -159,6 +159,6 @@ func TestAConfigurationInAStringKeepsItsLines(t *testing.T) {
 		text := "data:\n  c: |\n    " + strings.ReplaceAll(strings.Replace(good, `"*"`, c.star, 1), "\n", "\n    ")
 		d := assert.Value(yamledit.ParseString("in.yaml", text))(t)
 		root, found, err := Embedded(d.Root().Get("data", "c"))
-		assert.Truef(t, err == nil && root.Line() == 3 && said(found) == c.want, "%s: %v, line %d, %+v", c.name, err, root.Line(), found)
+		assert.Truef(t, err == nil && root.Line() == 3 && printed(found) == c.want, "%s: %v, line %d, %+v", c.name, err, root.Line(), found)
 	}
 }

@@ -58,7 +58,7 @@ func (m *Manifest) others(p promise) any {
 	}
 	s, _ := m.serverProvider()
 	return without(m.Root, func(n yamledit.Node) bool {
-		return arguments[n.Path()] || p.server && s.Node().Exists() && s.Holds(n) || p.configuration && m.isConfiguration(n) || p.release && m.isRelease(n) || p.mark && isMark(n)
+		return arguments[n.Path()] || p.server && s.Node().Exists() && s.Has(n) || p.configuration && m.isConfiguration(n) || p.release && m.isRelease(n) || p.mark && isMark(n)
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 func (m *migration) installCCM() transform.Stage {
 	switch {
 	case m.isExternal():
-		return m.stages().InstalledElsewhere(transform.Stage{Why: "Its manifest is another document: plan that one as well, or check the cluster.", NotInFile: m.isExternal})
+		return m.stages().InstalledNotInFile(transform.Stage{Why: "Its manifest is another document: plan that one as well, or check the cluster.", NotInFile: m.isExternal})
 	case m.Component != cloudManager:
 		return stages.InOtherDocument("The cloud-controller-manager starts in addition to kube-controller-manager and waits for the migration lease; its own manifest gets the flag, so plan that one as well.",
 			action.PodsRunning("kube-system", cloudManager, "a cloud-controller-manager must run on every control-plane node before the switch"))
@@ -65,7 +65,7 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Files: func() ([]transform.File, error) {
 			return []transform.File{{Name: rbacFile, Content: leadermigration.Grant(m.target.Lease())}}, nil
 		},
-		UndoAfter: []action.Action{action.AllGone(leadermigration.Namespace, "role,rolebinding", m.target.Lease())},
+		UndoAfter: []action.Action{action.AllRemoved(leadermigration.Namespace, "role,rolebinding", m.target.Lease())},
 	}
 	if m.target.RBAC == transform.RBACPatch {
 		s.Files, s.UndoAfter = nil, nil

@@ -16,8 +16,8 @@ var ruleTable = sync.OnceValue(func() []rule { return transform.Table(argumentRu
 
 type rule = transform.Checked[*migration]
 
-// elsewhereRule is a rule about what another manifest may hold.
-func elsewhereRule(r transform.Rule) transform.Rule {
+// inOtherManifest is a rule about what another manifest may hold.
+func inOtherManifest(r transform.Rule) transform.Rule {
 	r.OtherDocument = true
 	return r
 }
@@ -28,7 +28,7 @@ func argumentRules() []rule {
 		{Check: (*migration).routesUnsafe, Rule: rules.CCMArgsUnsafe.WithGuards(rules.ImageMoves...).WithDoc(
 			"Routes of the cloud-controller-manager are on without --cluster-cidr, and it exits when it acquires the lease.")},
 		{Rule: rules.CCMFlagMissing.Rule, Check: (*migration).ccmFlagMissing},
-		{Rule: elsewhereRule(rules.CCMNotInFile), Check: (*migration).ccmNotInFile},
+		{Rule: inOtherManifest(rules.CCMNotInFile), Check: (*migration).ccmNotInFile},
 		{Check: (*migration).skewed, Rule: rules.CCMMinorSkew.WithDoc(
 			"The image of the cloud-controller-manager is of 1.28 or later, and it migrates without a LeaderMigrationConfiguration of its own. Services and routes then run in both managers.")},
 		{Rule: rules.CloudControllersOff.Rule, Check: rules.Components(rules.CloudControllersOff, (*migration).components)},
@@ -43,7 +43,7 @@ func argumentRules() []rule {
 		{Rule: rules.InTreeGone.WithGuards(rules.FlagEdits...), Check: (*migration).inTreeGone},
 		{Rule: rules.LeaseTimingsUnsafe, Check: rules.LeaseTimings((*migration).components)},
 		{Rule: rules.LeaderElectionOff.Rule, Check: rules.Components(rules.LeaderElectionOff, (*migration).components)},
-		{Rule: elsewhereRule(rules.LeaseGrantMissing.WithGuards()), Check: rules.Components(rules.LeaseGrantMissing, (*migration).components)},
+		{Rule: inOtherManifest(rules.LeaseGrantMissing.WithGuards()), Check: rules.Components(rules.LeaseGrantMissing, (*migration).components)},
 		{Check: (*migration).nodeRename, Rule: rules.NodeRename.WithDoc(
 			"With the in-tree provider the name of a Node is the private DNS name of EC2, regardless of --hostname-override. An external kubelet uses the host name or the override, and a node whose name changes registers as a new Node. --end-state accepts it. Before the switch it is a warning.")},
 		transform.Row(leadermigration.RuleNodeIPAM, transform.Error, rules.BothManagers, (*migration).ipamLost,

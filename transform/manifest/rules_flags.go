@@ -92,7 +92,7 @@ func (m *migration) providerMixed(found *transform.Findings) {
 func (m *migration) inTreeGone(found *transform.Findings) {
 	name, at := m.provider()
 	if m.Component != cloudManager && name == inTree && rules.IsInTreeGone(m.move(), m.stage) {
-		rules.Gone(at, m.move(), found)
+		rules.FindInTreeProvider(at, m.move(), found)
 	}
 }
 

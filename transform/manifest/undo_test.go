@@ -111,7 +111,7 @@ func TestChecksFailOnWrongResults(t *testing.T) {
 }
 
 // told are the commands that come before an undo, and those after it.
-func told(t *testing.T, text string, target transform.Target, stage string) (before, after string) {
+func commands(t *testing.T, text string, target transform.Target, stage string) (before, after string) {
 	t.Helper()
 	step, _ := planned(t, text, target).Step(stage)
 	return commandsOf(step.Stage.UndoBefore), commandsOf(step.Stage.UndoAfter)
@@ -128,7 +128,7 @@ func TestAnUndoneManagerIsTakenOutFirst(t *testing.T) {
 		cloud(onAWS): "kubectl -n kube-system delete --ignore-not-found daemonset aws-cloud-controller-manager",
 		pod:          "rm /etc/kubernetes/manifests/cloud-controller-manager.yaml",
 	} {
-		before, after := told(t, in, transform.Target{}, stages.InstallCCM)
+		before, after := commands(t, in, transform.Target{}, stages.InstallCCM)
 		assert.Truef(t, before == want && strings.Contains(after, "get leases"), "before: %s\nafter: %s", before, after)
 		step, _ := planned(t, in, transform.Target{}).Step(stages.InstallCCM)
 		assert.True(t, step.Stage.Withdrawn, "the document without the flag would go to the cluster:\n"+in)
@@ -142,7 +142,7 @@ func TestAnUndoPutsTheConfigurationBackFirst(t *testing.T) {
 		{deployed("  replicas: 2\n", onAWS), stages.SwitchToExternal, stages.EnableLeaderMigration, "kubectl apply -f "},
 		{cloud(onAWS), stages.DisableLeaderMigration, stages.InstallCCM, "kubectl apply -f "},
 	} {
-		before, _ := told(t, c.text, generated, c.stage)
+		before, _ := commands(t, c.text, generated, c.stage)
 		assert.Truef(t, strings.HasPrefix(before, c.want), "before the undo of %s: %q, not %s", c.stage, before, c.want)
 		p := planned(t, c.text, generated)
 		first, _ := p.Step(c.first)

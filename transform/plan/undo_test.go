@@ -33,11 +33,11 @@ func switchedLamps(doc *yamledit.Document) []transform.Stage {
 func undone(t *testing.T, d transform.Format, text, stage string, through bool) (string, error) {
 	t.Helper()
 	steps, err := Undo(d, transform.Only(document(t, text)), transform.Target{}, stage, through)
-	said := ""
+	printed := ""
 	for _, s := range steps {
-		said += s.Stage.Name + " " + string(s.After()[0].Bytes())
+		printed += s.Stage.Name + " " + string(s.After()[0].Bytes())
 	}
-	return said, err
+	return printed, err
 }
 
 func TestUndoTakesOneStageBack(t *testing.T) {

@@ -102,7 +102,7 @@ func (o *outline) assigned(start, at, end int) {
 			named = secretKey(strings.Trim(a.shown, `"'\,`)) || named && i > at+8
 			o.named = named
 		case !o.isSecret(a.name, named):
-			if looksSecret(a.name, a.shown) {
+			if likelySecret(a.name, a.shown) {
 				o.hide(a.start, a.start+len(a.shown))
 				i = max(i, a.start+len(a.shown)-1)
 			}
@@ -186,8 +186,8 @@ func (o *outline) isSecret(name string, named bool) bool {
 		named && among(values, name)
 }
 
-// looksSecret checks the value of a name that is not that of a secret.
-func looksSecret(name, value string) bool {
+// likelySecret checks the value of a name that is not that of a secret.
+func likelySecret(name, value string) bool {
 	return len(value) >= 8 && len(value) <= 256 && (passwordLike(value) || hexKey(name, value))
 }
 

@@ -74,14 +74,14 @@ func (c *comparison) removal() {
 		before, _ := c.old.Step(stages.InstallCCM)
 		after, _ := c.now.Step(stages.InstallCCM)
 		if after.State != plan.NotInFile {
-			c.gone = was
+			c.removed = was
 			if before.State == plan.Done && !slices.Contains(c.undone, stages.InstallCCM) {
 				c.undone = append(c.undone, stages.InstallCCM)
 			}
 			return
 		}
 	}
-	c.gone = was
+	c.removed = was
 	c.report(ccmRemoved, managerGone(nearest(c.after.Docs[0], was)))
 }
 
@@ -176,9 +176,9 @@ func (c *comparison) fresh() {
 		had[f.Rule+" "+f.Path] = true
 	}
 	found := lint(c.after, c.target)
-	gone := slices.IndexFunc(found, func(f transform.Finding) bool { return f.Rule == rules.InTreeGone.ID })
-	if gone >= 0 && c.old != nil && next(c.old) != "" && !k8s.From(c.old.Cluster.Version, k8s.FirstWithout) {
-		found = found[gone : gone+1] // what else is wrong on that release does not matter
+	removed := slices.IndexFunc(found, func(f transform.Finding) bool { return f.Rule == rules.InTreeGone.ID })
+	if removed >= 0 && c.old != nil && next(c.old) != "" && !k8s.From(c.old.Cluster.Version, k8s.FirstWithout) {
+		found = found[removed : removed+1] // what else is wrong on that release does not matter
 		c.took = true
 		found[0].Fix = "do not merge this; finish the migration on " + semver.MajorMinor(c.old.Cluster.Version)[1:] + ", where " + next(c.old) + " is next, and upgrade then"
 	}

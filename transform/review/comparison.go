@@ -27,7 +27,7 @@ type comparison struct {
 	undone        []string
 	expected      []*yamledit.Document // before, with the stages of the change
 	took          bool                 // the provider, with no manager in its place: it is reverted
-	gone          yamledit.Node        // the manager that is removed
+	removed       yamledit.Node        // the manager that is removed
 	findings      []transform.Finding
 	compared      map[[2]*transform.Setting][]otherValue // of two classes, by their first settings
 }

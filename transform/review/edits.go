@@ -118,7 +118,7 @@ func (c *comparison) documents(edits []Edit) {
 			f.Message += " differently than " + c.named() + " does it with the choices of the base"
 			f.Fix = "compare it with the diff of rke-lm plan, and check the choices, such as --chart-version"
 			c.report(stageDiffers, f)
-		case edited(c.now, c.undone, e.Path), c.gone.Exists() && (e.Path == documents || overlap(e.Path, c.gone.Path())): // the undo, or the removal, explains it
+		case edited(c.now, c.undone, e.Path), c.removed.Exists() && (e.Path == documents || overlap(e.Path, c.removed.Path())): // the undo, or the removal, explains it
 		default:
 			c.unexplained(f, overlapsAny(begun, e.Path), transform.Note)
 		}

@@ -101,20 +101,20 @@ func (m *migration) enableUndo(e *transform.Reverse) {
 func (m *migration) removeFlags(e *yamledit.Edit, names []string) {
 	for _, key := range []string{argsKey, argsArrayKey} {
 		at := m.get(servicesKey, manager, key)
-		gone := lists.Where(lists.Map(names, func(name string) yamledit.Node { return at.Get(name) }), yamledit.Node.Exists)
-		if len(gone) > 0 && len(gone) == at.Len() {
-			gone = m.emptied(at, gone)
+		removed := lists.Where(lists.Map(names, func(name string) yamledit.Node { return at.Get(name) }), yamledit.Node.Exists)
+		if len(removed) > 0 && len(removed) == at.Len() {
+			removed = m.emptied(at, removed)
 		}
-		for _, n := range gone {
+		for _, n := range removed {
 			e.Remove(n)
 		}
 	}
 }
 
 // emptied returns what goes with all entries of a mapping.
-func (m *migration) emptied(at yamledit.Node, gone []yamledit.Node) []yamledit.Node {
+func (m *migration) emptied(at yamledit.Node, removed []yamledit.Node) []yamledit.Node {
 	for !at.Same(m.Config) && len(at.Comments()) == 0 {
-		gone = []yamledit.Node{at}
+		removed = []yamledit.Node{at}
 		if isObject(m.Doc) {
 			break // Rancher writes services and each of them, empty or not
 		}
@@ -122,5 +122,5 @@ func (m *migration) emptied(at yamledit.Node, gone []yamledit.Node) []yamledit.N
 			break
 		}
 	}
-	return gone
+	return removed
 }

@@ -30,7 +30,7 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		UndoAfter: []action.Action{
 			m.taken(),
 			action.DeleteAll(leadermigration.Namespace, kinds, name, "RKE does not delete what was removed from addons"),
-			action.AllGone(leadermigration.Namespace, kinds, name),
+			action.AllRemoved(leadermigration.Namespace, kinds, name),
 		},
 	})
 }

@@ -42,7 +42,7 @@ func (m *migration) installCCM() transform.Stage {
 	}
 	if m.lacksManager() {
 		s.Why = "RKE has no charts in its file. Check the cluster first; the commands after that install the chart, and are for a cluster without one."
-		return m.stages().InstalledElsewhere(s)
+		return m.stages().InstalledNotInFile(s)
 	}
 	s.Prepare, s.Uncounted = aws.ManagerNeeds(m.cloudConfig()), m.runsManager() // the file shows one
 	return m.stages().Install(s, "do the two immediately after each other")
@@ -52,7 +52,7 @@ func (m *migration) installCCM() transform.Stage {
 func (m *migration) uninstalled() []action.Action {
 	return []action.Action{
 		action.Uninstall(action.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system"}, "uninstall the chart, once kube-controller-manager is in-tree again"),
-		action.AllGone("kube-system", "daemonset", ccm.ChartName),
+		action.AllRemoved("kube-system", "daemonset", ccm.ChartName),
 	}
 }
 

@@ -88,16 +88,16 @@ func (m *migration) cloudConfigLost(found *transform.Findings) {
 // inTreeGone is about the provider's name, or else an argument of a component.
 func (m *migration) inTreeGone(found *transform.Findings) {
 	image := m.get(imagesKey, kubernetesKey)
-	if m.provider() == inTree && !m.isExternal() && rules.GoneFromImage(image, found) || !rules.IsInTreeGone(m.move(), m.stage) {
+	if m.provider() == inTree && !m.isExternal() && rules.FindInTreeImage(image, found) || !rules.IsInTreeGone(m.move(), m.stage) {
 		return
 	}
 	if m.provider() == inTree {
-		rules.Gone(m.near(m.get(providerKey)), m.move(), found)
+		rules.FindInTreeProvider(m.near(m.get(providerKey)), m.move(), found)
 		return
 	}
 	for _, service := range components {
 		if a, set := args.Last(m.argsOf(service), componentFlag); set && a.Value == inTree {
-			rules.Gone(a.Node(), m.move(), found)
+			rules.FindInTreeProvider(a.Node(), m.move(), found)
 			return
 		}
 	}

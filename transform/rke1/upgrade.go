@@ -84,7 +84,7 @@ func (m *migration) upgradeCCM() transform.Stage {
 		return m.upgradeByValues()
 	}
 	if m.runsManager() {
-		return m.stages().UpgradeElsewhere(ccm.DefaultTag(Name, semver.MajorMinor(m.move().Reached())), transform.Stage{})
+		return m.stages().UpgradeNotInFile(ccm.DefaultTag(Name, semver.MajorMinor(m.move().Reached())), transform.Stage{})
 	}
 	return m.stages().UpgradedCCM(transform.Stage{
 		Why:   "RKE has no charts in its file." + m.copyWhy(),

@@ -31,7 +31,7 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 func (m *migration) disableWhy() string {
 	switch {
 	case m.lacksManager():
-		return stages.DisableElsewhere
+		return stages.DisableNotInFile
 	case !m.configured():
 		return m.stages().DisableWhy()
 	}

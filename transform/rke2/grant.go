@@ -26,7 +26,7 @@ func (m *migration) grantMigrationLease() transform.Stage {
 	return m.stages().Grant(transform.Stage{
 		Change:    transform.ChangeOf(m.Doc, m.target, m.grantEdit, m.checkGrant, m.bundle().Revoke),
 		Skipped:   m.neverGranted,
-		UndoAfter: []action.Action{action.AllGone(leadermigration.Namespace, "role,rolebinding", m.target.Lease())},
+		UndoAfter: []action.Action{action.AllRemoved(leadermigration.Namespace, "role,rolebinding", m.target.Lease())},
 	})
 }
 

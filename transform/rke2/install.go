@@ -31,12 +31,12 @@ func (m *migration) installCCM() transform.Stage {
 	}
 	if m.lacksManager() {
 		s.Why = "If none runs, " + addsChart() + " adds the chart, without leader migration: there is no other manager to migrate from."
-		return m.stages().InstalledElsewhere(s)
+		return m.stages().InstalledNotInFile(s)
 	}
 	config, _ := m.cloudConfig()
 	s.Why, s.Prepare, s.Before = m.installWhat(), aws.ManagerNeeds(config), m.cloudConfigActions()
 	s.After = []action.Action{stages.FirstRollout("after the edit, ")}
-	s.UndoAfter = []action.Action{action.AllGone("kube-system", "helmchart,daemonset", ccm.ChartName)}
+	s.UndoAfter = []action.Action{action.AllRemoved("kube-system", "helmchart,daemonset", ccm.ChartName)}
 	return m.stages().Install(s, "apply this stage and the switch in one change")
 }
 

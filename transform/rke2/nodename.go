@@ -85,7 +85,7 @@ func (m *migration) nodeRename(found *transform.Findings) {
 	named := func(c effective.Class) bool { return m.target.Named[c.Name] && !c.Windows() }
 	losesName := m.losesName()
 	loses := func(c effective.Class) bool { return losesName(c) && !c.Windows() }
-	switch others := m.apart(); {
+	switch others := m.otherProviders(); {
 	case m.target.EndState == "" && len(others) > 0:
 		add(named, "machines of class "+rules.Some(others)+" have the external provider, those of class "+rules.Some(m.namesOf(named))+" aws, so no end state is taken: "+m.renaming()+registersAgain, rules.NodeRename.Answer(m.target))
 	case !slices.ContainsFunc(m.Classes, loses):
@@ -103,8 +103,8 @@ func (m *migration) nodeRename(found *transform.Findings) {
 	add(windows, "any end state renames Windows machines: RKE2 "+m.Version+" does not take their names from the instance metadata, the in-tree kubelet did, and an external one uses the host name", "prepare for new Nodes of these machines, and accept their names with --accept node-rename")
 }
 
-// apart lists the classes that are external while control planes are not.
-func (m *migration) apart() []string {
+// otherProviders lists the classes that are external while control planes are not.
+func (m *migration) otherProviders() []string {
 	if !slices.ContainsFunc(m.Classes, func(c effective.Class) bool { return c.ControlPlane() && m.target.Named[c.Name] }) {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// elsewhere says where to set what is no key of the machine configuration.
-var elsewhere = map[string]string{
+// setIn says where to set what is no key of the machine configuration.
+var setIn = map[string]string{
 	"data-dir":                    "set spec.rkeConfig.dataDirectories.k8sDistro",
 	"node-label":                  "set labels on the machine pool",
 	"node-name":                   "remove it; Rancher names the machines",
@@ -80,7 +80,7 @@ func (m *migration) unknownKeys() []yamledit.Node {
 }
 
 func (m *migration) keyAdvice(key string) string {
-	if place, ok := elsewhere[key]; ok {
+	if place, ok := setIn[key]; ok {
 		return place
 	}
 	if key == nodeNameKey {
@@ -122,7 +122,7 @@ func (m *migration) spellKeys() []transform.Correction {
 	var fixes []transform.Correction
 	for _, n := range m.unknownKeys() {
 		right, ok := m.nearest(n.Key())
-		if _, other := elsewhere[n.Key()]; !ok || other || effective.IsLater(n.Key()) || n.Parent().Get(right).Exists() || m.adds(n, right) {
+		if _, other := setIn[n.Key()]; !ok || other || effective.IsLater(n.Key()) || n.Parent().Get(right).Exists() || m.adds(n, right) {
 			continue
 		}
 		fixes = append(fixes, func(e *yamledit.Edit) { e.Rename(n, right) })

@@ -60,9 +60,9 @@ func TestAdviceForUnknownKeys(t *testing.T) {
 		"protect-kernel-default":      "write protect-kernel-defaults",
 		"disable-cloud-controler":     "write disable-cloud-controller",
 		"cloud-provider":              "remove it", // the name or the configuration
-		"node-name":                   elsewhere["node-name"],
-		"data-dir":                    elsewhere["data-dir"],
-		"etcd-snapshot-schedule-cron": elsewhere["etcd-snapshot-schedule-cron"],
+		"node-name":                   setIn["node-name"],
+		"data-dir":                    setIn["data-dir"],
+		"etcd-snapshot-schedule-cron": setIn["etcd-snapshot-schedule-cron"],
 		"write-kubeconfig-mode":       "remove it",
 		"egress-selector-modes":       "write egress-selector-mode",
 	} {

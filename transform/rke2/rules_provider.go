@@ -36,7 +36,7 @@ func (m *migration) inTreeGone(found *transform.Findings) {
 	if !rules.IsInTreeGone(m.move(), m.stage) {
 		if len(m.inTreeNodes()) > 0 {
 			for _, at := range append(m.Winners("kube-controller-manager-image", anyClass), m.Winners("runtime-image", anyClass)...) {
-				rules.GoneFromImage(at, found)
+				rules.FindInTreeImage(at, found)
 			}
 		}
 		return
@@ -46,7 +46,7 @@ func (m *migration) inTreeGone(found *transform.Findings) {
 			found.At(n, "RKE2 "+m.Version+" reads the node's name from the instance metadata here, and passes a cloud provider to no component: the cluster has no cloud controllers",
 				"apply the stages that rke-lm plan shows for this release: they install a cloud-controller-manager and keep the names of nodes; see docs/past-1.26.md")
 		} else {
-			rules.Gone(n, m.move(), found)
+			rules.FindInTreeProvider(n, m.move(), found)
 		}
 	}
 }

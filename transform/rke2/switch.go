@@ -58,11 +58,11 @@ func (m *migration) switchWhy() (why string, noGap bool) {
 
 // removedWhy names the flags that the edit removes.
 func (m *migration) removedWhy() string {
-	gone := m.removedArgs()
-	if len(gone) == 0 {
+	removed := m.removedArgs()
+	if len(removed) == 0 {
 		return ""
 	}
-	return " The edit removes " + gone[0].Name + " from kube-apiserver-arg: kube-apiserver 1.33 and later do not have it, and do not start with it."
+	return " The edit removes " + removed[0].Name + " from kube-apiserver-arg: kube-apiserver 1.33 and later do not have it, and do not start with it."
 }
 
 func (m *migration) overrideWhy() string {

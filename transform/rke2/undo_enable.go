@@ -23,9 +23,9 @@ func (m *migration) enableUndo(e *transform.Reverse) {
 		switch {
 		case !args.Enables(args.Of(l.Get(managerArgs).Value()), leaderFlag):
 		case m.isInserted(l):
-			m.takeEntry(e, l)
+			m.removeEntry(e, l)
 		default:
-			m.takeFlag(e, l)
+			m.removeFlag(e, l)
 		}
 	}
 	m.withdrawConfig(e)
@@ -37,9 +37,9 @@ func (m *migration) isInserted(l effective.Layer) bool {
 	return !l.Global() && l.Entry.Index() == 0 && yamledit.Same(l.Entry.Value(), asRead(inserted))
 }
 
-// takeEntry removes the inserted entry, and the one without a selector that was
+// removeEntry removes the inserted entry, and the one without a selector that was
 // added with it.
-func (m *migration) takeEntry(e *transform.Reverse, l effective.Layer) {
+func (m *migration) removeEntry(e *transform.Reverse, l effective.Layer) {
 	list, others := l.Entry.Parent(), m.Layers[2:]
 	if !slices.ContainsFunc(others, func(o effective.Layer) bool { return !isPlain(o) }) && len(others) <= 1 {
 		e.Remove(list)
@@ -59,9 +59,9 @@ func isPlain(l effective.Layer) bool {
 	return l.Entry.Len() == 1 && l.Entry.Get("config").IsMap() && l.Config.Len() == 0
 }
 
-// takeFlag removes the flag, and the configuration that came with it, from a list
+// removeFlag removes the flag, and the configuration that came with it, from a list
 // in which they are last, as they were appended.
-func (m *migration) takeFlag(e *transform.Reverse, l effective.Layer) {
+func (m *migration) removeFlag(e *transform.Reverse, l effective.Layer) {
 	at := l.Get(managerArgs)
 	list := args.Of(at.Value())
 	appended := m.appendedArgs(list)

@@ -98,7 +98,7 @@ func (m *migration) checkUpgrade(after *migration) error {
 func (m *migration) upgradeCCM() transform.Stage {
 	s := transform.Stage{NotInFile: m.lacksManager}
 	if _, own := m.workload(); own || m.lacksManager() {
-		return m.stages().UpgradeElsewhere(ccm.DefaultTag(Name, m.minor()), s)
+		return m.stages().UpgradeNotInFile(ccm.DefaultTag(Name, m.minor()), s)
 	}
 	s.Change = transform.ChangeOf(m.Doc, m.target, m.imageEdit, m.checkImage, nil)
 	s.After = []action.Action{stages.Rollout("after the edit, wait for the new pods")}

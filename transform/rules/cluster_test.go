@@ -24,14 +24,14 @@ func TestAStrategySaysHowManyControlPlanesItRestarts(t *testing.T) {
 		{3, 3, "RKE restarts all of the control planes at once"},
 		{5, 3, "RKE restarts all of the control planes at once"},
 	} {
-		said := ""
+		printed := ""
 		var found transform.Findings
 		AtOnce(doc.Root().Get("concurrency"), Restart{By: "RKE", Most: c.most, All: c.all, Of: "control planes", Key: "k"}, &found)
 		for _, f := range found {
-			said += f.Message
+			printed += f.Message
 			assert.True(t, f.Line == 1 && f.Fix == `set k to "1" for the migration`, f)
 		}
-		assert.Truef(t, strings.HasPrefix(said, c.want) && (c.want != "" || said == ""), "%d of %d: %q", c.most, c.all, said)
+		assert.Truef(t, strings.HasPrefix(printed, c.want) && (c.want != "" || printed == ""), "%d of %d: %q", c.most, c.all, printed)
 	}
 }
 

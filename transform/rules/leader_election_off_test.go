@@ -43,11 +43,11 @@ func TestLeaderElectionIsCheckedAsTheElectorTakesIt(t *testing.T) {
 		{"no duration", "leader-elect-lease-duration=soon", ""},
 	} {
 		list := lists.Map(strings.Fields(c.args), args.Parse)
-		said := ""
+		printed := ""
 		for _, f := range checked(LeaderElectionOff, Component{Name: "manager", Args: list}) {
-			said += f.Message
+			printed += f.Message
 			assert.Truef(t, f.Fix != "", "%s: nothing to do", c.name)
 		}
-		assert.Truef(t, (c.want != "" || said == "") && strings.Contains(said, c.want), "%s: %q", c.name, said)
+		assert.Truef(t, (c.want != "" || printed == "") && strings.Contains(printed, c.want), "%s: %q", c.name, printed)
 	}
 }

@@ -29,27 +29,27 @@ func IsInTreeGone(u k8s.Upgrade, stage string) bool {
 	return k8s.From(version, k8s.FirstWithout)
 }
 
-// Gone is about what makes a component in-tree. A cluster that runs such a release has no
+// FindInTreeProvider is about what makes a component in-tree. A cluster that runs such a release has no
 // manager to migrate from; one that is about to move to it still has.
-func Gone(n yamledit.Node, u k8s.Upgrade, found *transform.Findings) {
-	const gone = "the provider is aws, which Kubernetes 1.27 and later do not have"
+func FindInTreeProvider(n yamledit.Node, u k8s.Upgrade, found *transform.Findings) {
+	const removed = "the provider is aws, which Kubernetes 1.27 and later do not have"
 	if !k8s.From(u.From, k8s.FirstWithout) {
-		found.At(n, gone, "migrate on 1.26, before the upgrade")
+		found.At(n, removed, "migrate on 1.26, before the upgrade")
 		return
 	}
-	found.At(n, gone+": components with it do not start", "apply the stages that rke-lm plan shows for this release; see docs/past-1.26.md")
+	found.At(n, removed+": components with it do not start", "apply the stages that rke-lm plan shows for this release; see docs/past-1.26.md")
 }
 
-// GoneFromImage is about an image with which a component is of another release than the cluster. It reports whether that
+// FindInTreeImage is about an image with which a component is of another release than the cluster. It reports whether that
 // release lacks the in-tree provider.
-func GoneFromImage(n yamledit.Node, found *transform.Findings) bool {
+func FindInTreeImage(n yamledit.Node, found *transform.Findings) bool {
 	image, _ := n.String()
 	tag := k8s.ParseImage(image).Tag
-	gone := k8s.From(tag, k8s.FirstWithout)
-	if gone {
+	removed := k8s.From(tag, k8s.FirstWithout)
+	if removed {
 		found.At(n, "the provider is aws, which the image of Kubernetes "+tag+" does not have", "use the image of the cluster's release; migrate on 1.26, before the upgrade")
 	}
-	return gone
+	return removed
 }
 
 // ProviderMixed is for a cluster that is half switched: some components or machines are in-tree,

@@ -30,7 +30,7 @@ func placed(t *testing.T, words string) []args.Arg {
 }
 
 // said joins findings as severity and message; a severity of its own is in front.
-func said(found []transform.Finding) string {
+func printed(found []transform.Finding) string {
 	return strings.Join(lists.Map(found, func(f transform.Finding) string { return string(f.Severity) + " " + f.Message + " / " + f.Fix }), "; ")
 }
 
@@ -61,7 +61,7 @@ func TestArgumentsOfManagersAreCheckedByTheirLastFlag(t *testing.T) {
 		{"the default of RKE2", CloudControllersOff, inTree, "'controllers=*,tokencleaner'", ""},
 		{"no configuration", ConfigWithoutFlag, inTree, "v=2", ""},
 	} {
-		got := said(checked(c.rule, Component{Args: placed(t, c.args), Provider: c.provider}))
+		got := printed(checked(c.rule, Component{Args: placed(t, c.args), Provider: c.provider}))
 		assert.Truef(t, (c.want != "" || got == "") && strings.Contains(got, c.want), "%s: %q", c.name, got)
 	}
 }
@@ -94,7 +94,7 @@ func TestStagesBeforeTheSwitchDoNotAnswerForIt(t *testing.T) {
 	}
 	assert.Equal(t, NodeRename.Missing(transform.Target{HostNames: half}, "x")+NodeRename.Missing(transform.Target{}, "x"), "add the host names of o to the file of --host-names; or x")
 	assert.Equal(t, Some([]string{"a", "b", "c", "d", "e"}), "a, b, c and 2 more")
-	assert.Equal(t, said(of(func(f *transform.Findings) {
+	assert.Equal(t, printed(of(func(f *transform.Findings) {
 		NodeRename.At(at, "", "m", "f", f)
 		NodeRename.At(at, stages.SwitchToExternal, "m", "f", f)
 	})), "warning m / f;  m / f")
@@ -131,12 +131,12 @@ func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 		{"--cloud-provider=openstack", "", ""},
 	} {
 		b := leadermigration.Bundle{Holder: parsed(t, strings.Replace(workload, "ARGS", c.args, 1)), Key: "addons"}
-		for want, got := range map[string]string{"unsafe " + c.unsafe: "unsafe " + said(of(func(f *transform.Findings) { UnsafeWorkload(b, f) })), "second " + c.second: "second " + said(of(func(f *transform.Findings) { SecondWorkload(b, transform.Target{}, f) }))} {
+		for want, got := range map[string]string{"unsafe " + c.unsafe: "unsafe " + printed(of(func(f *transform.Findings) { UnsafeWorkload(b, f) })), "second " + c.second: "second " + printed(of(func(f *transform.Findings) { SecondWorkload(b, transform.Target{}, f) }))} {
 			_, want, _ = strings.Cut(want, " ")
 			_, got, _ = strings.Cut(got, " ")
 			assert.Truef(t, (want != "" || got == "") && strings.Contains(got, want), "%s: %q, not %q", c.args, got, want)
 		}
-		got := said(of(func(f *transform.Findings) { SecondWorkload(b, transform.Target{NoLeaderMigration: true}, f) }))
+		got := printed(of(func(f *transform.Findings) { SecondWorkload(b, transform.Target{NoLeaderMigration: true}, f) }))
 		assert.Truef(t, c.second == "" || strings.HasPrefix(got, "warning "), "two owners that were chosen: %q", got)
 	}
 	none := (leadermigration.Bundle{Holder: parsed(t, "a: b\n"), Key: "addons"})
@@ -146,12 +146,12 @@ func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 func TestAFindingSaysWhatElseToDo(t *testing.T) {
 	at := parsed(t, "provider: external\n").Get("provider")
 	for got, want := range map[string]string{
-		said(of(func(f *transform.Findings) { NotInFile(at, "or add the chart", f) })):      "--accept " + CCMNotInFile.ID + "; or add the chart",
-		said(of(func(f *transform.Findings) { ConfigLost(at, ", and no one can", f) })):     "then --accept " + CloudConfigLost.ID,
-		said(of(func(f *transform.Findings) { ConfigCarried(at, f) })):                      "note an external provider",
-		said(of(func(f *transform.Findings) { Gone(at, k8s.Upgrade{From: "v1.26.5"}, f) })): "migrate on 1.26",
-		said(of(func(f *transform.Findings) { Gone(at, k8s.Upgrade{From: "v1.28.5"}, f) })): "apply the stages that rke-lm plan shows",
-		UnknownProvider(args.With("cloud-provider", "gce").At(at), "kubelet").Error():       `kubelet has the cloud provider "gce"`,
+		printed(of(func(f *transform.Findings) { NotInFile(at, "or add the chart", f) })):                    "--accept " + CCMNotInFile.ID + "; or add the chart",
+		printed(of(func(f *transform.Findings) { ConfigLost(at, ", and no one can", f) })):                   "then --accept " + CloudConfigLost.ID,
+		printed(of(func(f *transform.Findings) { ConfigCarried(at, f) })):                                    "note an external provider",
+		printed(of(func(f *transform.Findings) { FindInTreeProvider(at, k8s.Upgrade{From: "v1.26.5"}, f) })): "migrate on 1.26",
+		printed(of(func(f *transform.Findings) { FindInTreeProvider(at, k8s.Upgrade{From: "v1.28.5"}, f) })): "apply the stages that rke-lm plan shows",
+		UnknownProvider(args.With("cloud-provider", "gce").At(at), "kubelet").Error():                        `kubelet has the cloud provider "gce"`,
 	} {
 		assert.Contains(t, got, want)
 	}
@@ -160,7 +160,7 @@ func TestAFindingSaysWhatElseToDo(t *testing.T) {
 func TestAnImageOf127HasNoInTreeProviderAlsoWithADigest(t *testing.T) {
 	for image, want := range map[string]bool{"rancher/hardened-kubernetes:v1.27.16-rke2r1": true, "a/b:v1.27.1@sha256:abc": true, "a/b:v1.26.15": false, "host:5000/a": false} {
 		var found transform.Findings
-		gone := GoneFromImage(parsed(t, "image: "+image+"\n").Get("image"), &found)
+		gone := FindInTreeImage(parsed(t, "image: "+image+"\n").Get("image"), &found)
 		assert.Truef(t, gone == want && len(found) > 0 == want, "%s: %+v", image, found)
 	}
 }

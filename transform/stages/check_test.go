@@ -82,9 +82,9 @@ func TestTheGapOfAnUndoIsOneOfLeaderMigration(t *testing.T) {
 }
 
 func TestWhoRunsTheControllersIsReportedForEveryStage(t *testing.T) {
-	said := lists.Map(append([]string{""}, Names()...), func(name string) string { return LeaderAfter(name, transform.Target{}) })
-	assert.True(t, !slices.Contains(said, ""), said)
-	assert.Equal(t, len(lists.Distinct(said)), 6, said)
+	printed := lists.Map(append([]string{""}, Names()...), func(name string) string { return LeaderAfter(name, transform.Target{}) })
+	assert.True(t, !slices.Contains(printed, ""), printed)
+	assert.Equal(t, len(lists.Distinct(printed)), 6, printed)
 }
 
 func TestWithoutAManagerToMigrateFromItIsReportedWhenTheMigrationIsComplete(t *testing.T) {

@@ -49,7 +49,7 @@ const atTheEnd = "the cloud-controller-manager runs the cloud controllers, and t
 // document of an external cluster.
 const (
 	disableWhy       = "Only one manager runs the cloud controllers, so the migration lease is not needed: the edit removes the flag from the chart, and the image gets the minor version of the cluster. The permission on the lease stays, because a rollback needs it. "
-	DisableElsewhere = "No cloud-controller-manager of AWS is in the file, so the file does not show whether one still has the flag."
+	DisableNotInFile = "No cloud-controller-manager of AWS is in the file, so the file does not show whether one still has the flag."
 )
 
 // DisableWhy is why the stage is there, where the document has the cloud-controller-manager.

@@ -50,7 +50,7 @@ const (
 	eitherRuns = "kube-controller-manager or cloud-controller-manager runs the cloud controllers, the one that holds the migration lease, and the other one waits for it"
 
 	installWhy       = "The cloud-controller-manager starts in addition to kube-controller-manager and waits for the migration lease; it initializes nodes from its start. "
-	installElsewhere = "The provider is external, and no cloud-controller-manager of AWS is in the file. One may have been installed in another way, such as a release of Helm. Or there is none, and then no manager initializes nodes or creates load balancers. The file does not show which. "
+	installNotInFile = "The provider is external, and no cloud-controller-manager of AWS is in the file. One may have been installed in another way, such as a release of Helm. Or there is none, and then no manager initializes nodes or creates load balancers. The file does not show which. "
 
 	installLateWhy = "No other manager runs the cloud controllers: kube-controller-manager has none from Kubernetes 1.27 on. The cloud-controller-manager becomes the leader at once, creates the load balancers that are pending, and initializes new nodes. "
 
@@ -78,10 +78,10 @@ func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
 	return own
 }
 
-// InstalledElsewhere is the stage of an external cluster whose document holds no
+// InstalledNotInFile is the stage of an external cluster whose document holds no
 // cloud-controller-manager: it looks for one before all else that the format does.
-func (c Cluster) InstalledElsewhere(own transform.Stage) transform.Stage {
-	own.Why = installElsewhere + own.Why
+func (c Cluster) InstalledNotInFile(own transform.Stage) transform.Stage {
+	own.Why = installNotInFile + own.Why
 	if !c.Target.Situation.HasInTreeProvider() {
 		own.Caution = noManagerLeft
 	}

@@ -71,9 +71,9 @@ func (c Cluster) UpgradedCCM(own transform.Stage) transform.Stage {
 	return own
 }
 
-// UpgradeElsewhere is the stage of a cluster whose document does not hold the
+// UpgradeNotInFile is the stage of a cluster whose document does not hold the
 // cloud-controller-manager; tag is the image's that belongs to its minor.
-func (c Cluster) UpgradeElsewhere(tag string, own transform.Stage) transform.Stage {
+func (c Cluster) UpgradeNotInFile(tag string, own transform.Stage) transform.Stage {
 	image := "an image of the cluster's minor"
 	if tag != "" {
 		image = "the image tag " + tag

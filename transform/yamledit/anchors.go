@@ -178,22 +178,22 @@ func (e *Edit) orphans() error {
 	if len(e.doc.aliases()) == 0 {
 		return nil
 	}
-	gone := map[*yaml.Node]bool{}
+	removed := map[*yaml.Node]bool{}
 	for _, c := range e.order {
 		for _, n := range c.replaced() {
 			for in := range tree(n.at) {
-				gone[in] = true
+				removed[in] = true
 			}
 		}
 		for i := range c.remove {
 			for in := range tree(c.node.child(i).key) {
-				gone[in] = true
+				removed[in] = true
 			}
 		}
 	}
 	for _, c := range e.order {
 		for _, n := range c.replaced() {
-			if err := n.orphaned(gone); err != nil {
+			if err := n.orphaned(removed); err != nil {
 				return err
 			}
 		}
@@ -213,9 +213,9 @@ func (c *change) replaced() []Node {
 	return nodes
 }
 
-func (n Node) orphaned(gone map[*yaml.Node]bool) error {
+func (n Node) orphaned(removed map[*yaml.Node]bool) error {
 	for y := range tree(n.at) {
-		if slices.ContainsFunc(n.doc.aliases()[y], func(a *yaml.Node) bool { return !gone[a] }) {
+		if slices.ContainsFunc(n.doc.aliases()[y], func(a *yaml.Node) bool { return !removed[a] }) {
 			return n.sharedError(y)
 		}
 	}

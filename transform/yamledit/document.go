@@ -58,7 +58,7 @@ func Parse(c Chunk) (*Document, error) {
 			return nil, err
 		}
 	}
-	d.takeItem()
+	d.removeItem()
 	d.parsed(len(c.Bytes))
 	return d, nil
 }

@@ -81,8 +81,8 @@ func (d *Document) itemBytes(list *yaml.Node, i int) (start, end int, ok bool) {
 	return line(dashes[i]), ix.start(ix.of(d.end(list)) + 1), true
 }
 
-// takeItem makes the item of a block list the root of its document.
-func (d *Document) takeItem() {
+// removeItem makes the item of a block list the root of its document.
+func (d *Document) removeItem() {
 	if d.chunk.Item > 0 && d.root != nil && d.root.Kind == yaml.SequenceNode && len(d.root.Content) == 1 {
 		d.root = d.root.Content[0]
 	}

@@ -26,23 +26,23 @@ func (e *Edit) Nodes() []Node {
 // Removed returns what the queued changes take away: entries, items, and documents
 // of embedded streams by their roots.
 func (e *Edit) Removed() []Node {
-	var gone []Node
+	var removed []Node
 	for _, c := range e.order {
 		for _, i := range slices.Sorted(maps.Keys(c.remove)) {
-			gone = append(gone, c.node.child(i))
+			removed = append(removed, c.node.child(i))
 		}
 	}
 	for _, in := range e.inner {
 		for i, d := range in.docs {
 			switch {
 			case in.removed[i] && d.root != nil:
-				gone = append(gone, d.Root())
+				removed = append(removed, d.Root())
 			case in.edits[i] != nil && !in.removed[i]:
-				gone = append(gone, in.edits[i].Removed()...)
+				removed = append(removed, in.edits[i].Removed()...)
 			}
 		}
 	}
-	return gone
+	return removed
 }
 
 // Replaced returns the values that the queued changes give another one: what is

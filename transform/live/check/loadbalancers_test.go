@@ -40,8 +40,8 @@ func atClock(rule string, o observed.Observation, c Choice) []transform.Finding 
 func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 	had := waiting(time.Hour, "")
 	had.Hosts = []string{"a.elb.amazonaws.com"}
-	elsewhere, deleting := waiting(time.Hour, "m"), waiting(time.Hour, "m")
-	elsewhere.OtherController, deleting.Deleting = true, true
+	others, deleting := waiting(time.Hour, "m"), waiting(time.Hour, "m")
+	others.OtherController, deleting.Deleting = true, true
 	early := waiting(0, "")
 	early.Asked = clock.Add(time.Hour) // a server whose clock is fast
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 		{"for five minutes", waiting(5*time.Minute, ""), "5 minutes after"},
 		{"for less, although something failed", waiting(5*time.Minute-time.Second, "m"), ""},
 		{"with a load balancer", had, ""},
-		{"of another controller", elsewhere, ""},
+		{"of another controller", others, ""},
 		{"that is being deleted", deleting, ""},
 		{"made by a server whose clock is fast", early, ""},
 	} {
@@ -149,8 +149,8 @@ func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
 	silent.Failure = nil
 	short := deleting
 	short.Asked = clock.Add(-pendingTime + time.Second)
-	fine, elsewhere := served, served
-	fine.Asked, fine.Failure, elsewhere.OtherController = time.Time{}, nil, true
+	fine, others := served, served
+	fine.Asked, fine.Failure, others.OtherController = time.Time{}, nil, true
 	was := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts, Asked: clock.Add(-time.Hour)}}}
 	had := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts}}}
 	external := []observed.Manager{pod(observed.KubeManager, "m", "--cloud-provider=external"), pod(observed.CloudManager, "m", "--cloud-provider=aws")}
@@ -171,7 +171,7 @@ func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
 		{"whose changes fail before the switch", served, inTree, nil, transform.Warning, "does not have its last changes", "the switch does not fix it"},
 		{"for less than five minutes", short, external, had, transform.Error, "", ""},
 		{"whose changes succeed", fine, external, had, transform.Error, "", ""},
-		{"of another controller", elsewhere, external, had, transform.Error, "", ""},
+		{"of another controller", others, external, had, transform.Error, "", ""},
 	} {
 		o := observed.Observation{Services: []observed.Service{c.service}, Managers: c.managers, Before: c.before}
 		found := atClock(loadBalancerStale, o, Choice{})

@@ -30,11 +30,11 @@ func (j *evaluation) twoOwners(found report) {
 	}
 	names := lists.Map(s.Doubled, func(c Controller) string { return string(c) })
 	causes := causesOf(j.processes, leases, s.Doubled)
-	found(leasePath(j.lease().Name), fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(causes, s), "; ")), apart(causes))
+	found(leasePath(j.lease().Name), fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(causes, s), "; ")), remedyOfTwo(causes))
 }
 
-// apart reports what to do about managers that own the same controllers.
-func apart(causes []Process) string {
+// remedyOfTwo reports what to do about managers that own the same controllers.
+func remedyOfTwo(causes []Process) string {
 	const stop = "stop one of the two now: scale down the cloud-controller-manager, or "
 	names := lists.Map(lists.Where(causes, hasFlag), func(p Process) string { return p.Migration })
 	if len(lists.Distinct(names)) > 1 {

@@ -70,7 +70,7 @@ func ReadProcess(m observed.Manager) Process {
 	case p.Hidden:
 		p.Unreadable, p.Loops, p.Flag = m.Component+" gets its arguments from a shell or from variables", false, false
 	case p.unseen() && !p.idle():
-		p.Unreadable = m.Component + " has its leases " + p.elsewhere()
+		p.Unreadable = m.Component + " has its leases " + p.leasePlace()
 	}
 	return p
 }

@@ -99,9 +99,9 @@ var telling = []string{
 	leadermigration.Flag, leadermigration.ConfigFlag,
 }
 
-// elsewhere reports where a manager has its leases, where that is not as Leases in
+// leasePlace reports where a manager has its leases, where that is not as Leases in
 // kube-system; else "".
-func (p *Process) elsewhere() string {
+func (p *Process) leasePlace() string {
 	if space := p.value("leader-elect-resource-namespace", leadermigration.Namespace); space != leadermigration.Namespace {
 		return "in the namespace " + space
 	}
@@ -112,7 +112,7 @@ func (p *Process) elsewhere() string {
 }
 
 // unseen reports whether no lease of kube-system shows who leads, although a leader is elected.
-func (p *Process) unseen() bool { return p.Elects && (p.Hidden || p.elsewhere() != "") }
+func (p *Process) unseen() bool { return p.Elects && (p.Hidden || p.leasePlace() != "") }
 
 // ConfigFile returns where a manager has its LeaderMigrationConfiguration, or "".
 func ConfigFile(command []string) string {

@@ -32,24 +32,24 @@ func TestAnIdentityEndsWithItsContainer(t *testing.T) {
 		play *play
 		want string
 	}{
-		{"restarted in place: the same pod, another container", newPlay(one, two).hold("one_a", km).look(10).die(km).run(again, two).look(20), "10 kube, 20 none"},
-		{"in a pod that waits to be started again", newPlay(one, two).hold("one_a", km).look(10).die(km).run(ended(one), two).look(20), "10 kube, 20 none"},
-		{"its pod was replaced by one of another name", newPlay(one).hold("one_a", km).look(10).die(km).run(running("k9", "one", "c9", providerAWS)).look(20), "10 kube, 20 none"},
-		{"its pod is gone", newPlay(one, two).hold("one_a", km).look(10).die(km).run(two).look(20), "10 kube, 20 none"},
-		{"a mirror with a new container", newPlay(mirror(one), two).hold("one_a", km).look(10).die(km).run(mirror(again), two).look(20), "10 kube, 20 none"},
-		{"a mirror that is gone shows nothing, and its container may run on", newPlay(mirror(one)).hold("one_a", km).look(10).run(mirror(two)).look(20), "30 kube"},
-		{"a mirror that comes back shows the same container", newPlay(mirror(one), two).hold("one_a", km).look(10).run(two).look(2).run(mirror(running("k7", "one", "c1", providerAWS)), two).look(10), "22 kube"},
-		{"a container that no kubelet has reported yet", newPlay(one, two).hold("one_a", km).look(10).die(km).run(running("k1", "one", "", providerAWS), two).look(5).run(again, two).look(15), "15 kube, 15 none"},
-		{"of two on its host one is left", newPlay(one, running("k3", "one", "c3", providerAWS)).hold("one_a", km).look(10).run(again, running("k3", "one", "c3", providerAWS)).look(20), "30 kube"},
-		{"of two on its host none is left", newPlay(one, running("k3", "one", "c3", providerAWS)).hold("one_a", km).look(10).die(km).run(again).look(20), "10 kube, 20 none"},
-		{"a host of no name that is known, and one of two is left", newPlay(one, two).hold("other_a", km).look(10).run(again, two).look(20), "30 kube"},
-		{"a host of no name that is known, and none is left", newPlay(one, two).hold("other_a", km).look(10).die(km).run(again).look(20), "10 kube, 20 none"},
-		{"the manager next to it on its host is another component", newPlay(one, func() observed.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).hold("one_a", km).look(10).die(km).run(again, func() observed.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).look(20), "10 kube, 20 none"},
-		{"the new one leads as soon as it does", newPlay(one, two).hold("one_a", km).look(10).die(km).run(again, two).look(17).hold("one_b", km).look(10), "10 kube, 17 none, 10 kube"},
-		{"who renews all the same was none of those", newPlay(one).hold("one_a", km).look(10).run(again).look(20), "10 kube, 2 none, 18 kube"},
-		{"a leader that is seen before its pod", newPlay().hold("one_a", km).look(2).run(one).look(8).die(km).run(again).look(20), "2 unknown, 8 kube, 20 none"},
-		{"a leader that is seen while its pod shows the container before", newPlay(ended(one)).look(20).hold("one_b", km).look(2).run(again).look(10), "20 none, 12 kube"},
-		{"after a time without looks nothing is remembered", newPlay(one, two).hold("one_a", km).look(10).blind(20).run(again, two).look(10), "9 kube, 21 unknown, 10 kube"},
+		{"restarted in place: the same pod, another container", newPlay(one, two).hold("one_a", km).observe(10).die(km).run(again, two).observe(20), "10 kube, 20 none"},
+		{"in a pod that waits to be started again", newPlay(one, two).hold("one_a", km).observe(10).die(km).run(ended(one), two).observe(20), "10 kube, 20 none"},
+		{"its pod was replaced by one of another name", newPlay(one).hold("one_a", km).observe(10).die(km).run(running("k9", "one", "c9", providerAWS)).observe(20), "10 kube, 20 none"},
+		{"its pod is gone", newPlay(one, two).hold("one_a", km).observe(10).die(km).run(two).observe(20), "10 kube, 20 none"},
+		{"a mirror with a new container", newPlay(mirror(one), two).hold("one_a", km).observe(10).die(km).run(mirror(again), two).observe(20), "10 kube, 20 none"},
+		{"a mirror that is gone shows nothing, and its container may run on", newPlay(mirror(one)).hold("one_a", km).observe(10).run(mirror(two)).observe(20), "30 kube"},
+		{"a mirror that comes back shows the same container", newPlay(mirror(one), two).hold("one_a", km).observe(10).run(two).observe(2).run(mirror(running("k7", "one", "c1", providerAWS)), two).observe(10), "22 kube"},
+		{"a container that no kubelet has reported yet", newPlay(one, two).hold("one_a", km).observe(10).die(km).run(running("k1", "one", "", providerAWS), two).observe(5).run(again, two).observe(15), "15 kube, 15 none"},
+		{"of two on its host one is left", newPlay(one, running("k3", "one", "c3", providerAWS)).hold("one_a", km).observe(10).run(again, running("k3", "one", "c3", providerAWS)).observe(20), "30 kube"},
+		{"of two on its host none is left", newPlay(one, running("k3", "one", "c3", providerAWS)).hold("one_a", km).observe(10).die(km).run(again).observe(20), "10 kube, 20 none"},
+		{"a host of no name that is known, and one of two is left", newPlay(one, two).hold("other_a", km).observe(10).run(again, two).observe(20), "30 kube"},
+		{"a host of no name that is known, and none is left", newPlay(one, two).hold("other_a", km).observe(10).die(km).run(again).observe(20), "10 kube, 20 none"},
+		{"the manager next to it on its host is another component", newPlay(one, func() observed.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).hold("one_a", km).observe(10).die(km).run(again, func() observed.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).observe(20), "10 kube, 20 none"},
+		{"the new one leads as soon as it does", newPlay(one, two).hold("one_a", km).observe(10).die(km).run(again, two).observe(17).hold("one_b", km).observe(10), "10 kube, 17 none, 10 kube"},
+		{"who renews all the same was none of those", newPlay(one).hold("one_a", km).observe(10).run(again).observe(20), "10 kube, 2 none, 18 kube"},
+		{"a leader that is seen before its pod", newPlay().hold("one_a", km).observe(2).run(one).observe(8).die(km).run(again).observe(20), "2 unknown, 8 kube, 20 none"},
+		{"a leader that is seen while its pod shows the container before", newPlay(ended(one)).observe(20).hold("one_b", km).observe(2).run(again).observe(10), "20 none, 12 kube"},
+		{"after a time without looks nothing is remembered", newPlay(one, two).hold("one_a", km).observe(10).blind(20).run(again, two).observe(10), "9 kube, 21 unknown, 10 kube"},
 	} {
 		assert.Equal(t, c.play.summary(), c.want, c.name)
 	}
@@ -58,15 +58,15 @@ func TestAnIdentityEndsWithItsContainer(t *testing.T) {
 // The migration lease ends with its holder, too.
 func TestAReplacedHolderOfTheMigrationLeaseOwnsNothing(t *testing.T) {
 	before, waiting := running("k1", "one", "c1", providerAWS, flag), cloud("v1.26.6", flag, noRoutes)
-	p := newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(10)
-	p.die(km, mig).run(running("k1", "one", "c9", providerAWS, flag), waiting).look(17).hold("one_b", mig).look(5)
+	p := newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).observe(10)
+	p.die(km, mig).run(running("k1", "one", "c9", providerAWS, flag), waiting).observe(17).hold("one_b", mig).observe(5)
 	assert.Equal(t, p.summary(), "10 kube, 17 none, 5 cloud")
 }
 
 // A renewal from before the container was replaced may be seen after it.
 func TestARenewalThatIsSeenLateIsNoSignOfLife(t *testing.T) {
-	p := newPlay(running("k1", "one", "c1", providerAWS)).hold("one_a", km).look(10)
-	p.run(running("k1", "one", "c9", providerAWS)).look(1).die(km).look(19)
+	p := newPlay(running("k1", "one", "c1", providerAWS)).hold("one_a", km).observe(10)
+	p.run(running("k1", "one", "c9", providerAWS)).observe(1).die(km).observe(19)
 	assert.Equal(t, p.summary(), "10 kube, 20 none")
 }
 

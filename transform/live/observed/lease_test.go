@@ -55,7 +55,7 @@ func TestALeaseIsLiveWhenWeSawItChange(t *testing.T) {
 
 // A look is a question and an answer, in seconds from the first one; the record is
 // of a moment between the two.
-type slowLook struct {
+type slowObserve struct {
 	asked, answered int
 	record          string
 }
@@ -64,13 +64,13 @@ func TestASlowAnswerProvesNoMoreThanItsQuestion(t *testing.T) {
 	start := time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		name  string
-		looks []slowLook
+		looks []slowObserve
 		want  Life
 	}{
-		{"a slow answer may be from before the silence was over", []slowLook{{0, 0, "a"}, {1, 1, "b"}, {2, 20, "b"}}, Live},
-		{"one that was asked for after it is not", []slowLook{{0, 0, "a"}, {1, 1, "b"}, {16, 17, "b"}}, Dead},
-		{"a change between two slow answers may be old", []slowLook{{0, 4, "a"}, {5, 9, "b"}}, Unknown},
-		{"one that came soon after its question is not", []slowLook{{0, 1, "a"}, {2, 4, "b"}}, Live},
+		{"a slow answer may be from before the silence was over", []slowObserve{{0, 0, "a"}, {1, 1, "b"}, {2, 20, "b"}}, Live},
+		{"one that was asked for after it is not", []slowObserve{{0, 0, "a"}, {1, 1, "b"}, {16, 17, "b"}}, Dead},
+		{"a change between two slow answers may be old", []slowObserve{{0, 4, "a"}, {5, 9, "b"}}, Unknown},
+		{"one that came soon after its question is not", []slowObserve{{0, 1, "a"}, {2, 4, "b"}}, Live},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var w Watch

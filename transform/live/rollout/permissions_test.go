@@ -35,9 +35,9 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 		{"migrate", rke1, []string{"create etcdbackups.management.cattle.io in c-abcde"}, "secrets"},
 		{"leaders", rke2, []string{"list pods in kube-system of the cluster c-m-abcdefgh", "list leases.coordination.k8s.io in kube-system of the cluster c-m-abcdefgh"}, "nodes"},
 	} {
-		said := fmt.Sprint(Permissions(c.verb, c.of))
-		assert.ContainsAll(t, said, c.has, c.verb, c.of.Kind.Group)
-		assert.Truef(t, !strings.Contains(said, c.not), "%s of %s needs %q: %s", c.verb, c.of.Kind.Group, c.not, said)
+		printed := fmt.Sprint(Permissions(c.verb, c.of))
+		assert.ContainsAll(t, printed, c.has, c.verb, c.of.Kind.Group)
+		assert.Truef(t, !strings.Contains(printed, c.not), "%s of %s needs %q: %s", c.verb, c.of.Kind.Group, c.not, printed)
 	}
 }
 

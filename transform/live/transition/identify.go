@@ -73,9 +73,9 @@ func Uninitialize(node *yamledit.Document) (*yamledit.Document, error) {
 	return after, err
 }
 
-// IdentifyByHand reports what to do for a Node whose name does not prove its instance: its own
+// IdentifyManually reports what to do for a Node whose name does not prove its instance: its own
 // machine tells the metadata of the instance.
-func IdentifyByHand(name string) string {
+func IdentifyManually(name string) string {
 	return action.Command("# on its machine:\n  "+`TOKEN=$(curl -fsX PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' http://169.254.169.254/latest/api/token) && METADATA=http://169.254.169.254/latest/meta-data && `+
 		`ZONE=$(curl -fsH "X-aws-ec2-metadata-token: $TOKEN" $METADATA/placement/availability-zone) && ID=$(curl -fsH "X-aws-ec2-metadata-token: $TOKEN" $METADATA/instance-id) && `+
 		`kubectl --kubeconfig /var/lib/rancher/rke2/agent/kubelet.kubeconfig patch node %--%s --type=merge -p '{"spec":{"providerID":"aws:///'"$ZONE/$ID"'"}}'`, name)

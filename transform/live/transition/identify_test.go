@@ -107,6 +107,6 @@ func TestTheTaintIsAddedOnceAndOnlyWithoutAProviderID(t *testing.T) {
 
 // The zone and the instance come from the machine itself, so that no name is trusted.
 func TestTheCommandForAMachineReadsItsOwnMetadata(t *testing.T) {
-	command := IdentifyByHand("heron-1")
+	command := IdentifyManually("heron-1")
 	assert.ContainsAll(t, command, []string{"placement/availability-zone", "instance-id", "kubelet.kubeconfig patch node heron-1 ", `"aws:///'"$ZONE/$ID"'"`})
 }

@@ -106,8 +106,8 @@ func TestTheCredentialProviderGoesWhereTheKubeletLooks(t *testing.T) {
 	out, _ := ran(t, p.Actions[1].Command) // the program itself is not there
 	assert.Equal(t, out, "install [-D] [-m] [0644] [ecr-credential-provider.yaml] [/etc/x/config.yaml]\n")
 	assert.Contains(t, p.Actions[1].Why, "--image-credential-provider-config=/etc/x/config.yaml and --image-credential-provider-bin-dir=/etc/x")
-	said := CredentialProvider(Place{Config: "/a", Folder: "/b"}).Why
-	assert.True(t, !strings.Contains(said, "--image"), said)
+	printed := CredentialProvider(Place{Config: "/a", Folder: "/b"}).Why
+	assert.True(t, !strings.Contains(printed, "--image"), printed)
 	doc, err := yamledit.ParseString(ProviderFile, p.Files[0].Content)
 	assert.Must(t, err == nil && p.Files[0].Name == ProviderFile, err)
 	entry := doc.Root().Get("providers").Items()[0]
