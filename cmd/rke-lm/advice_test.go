@@ -60,8 +60,8 @@ var (
 	offered = regexp.MustCompile(`--([a-z][a-z-]*)(?:[ =]([a-z][a-z0-9-]*))?`)
 	// otherPrograms are commands with flags of their own.
 	otherPrograms = regexp.MustCompile("(?m)(kubectl|kubeadm|aws|helm|rke) .*$")
-	// elsewhere is a verb right before its flag.
-	elsewhere = regexp.MustCompile(`\b(plan|apply|lint|explain|verify|leader-migration-config) $`)
+	// others is a verb right before its flag.
+	others = regexp.MustCompile(`\b(plan|apply|lint|explain|verify|leader-migration-config) $`)
 	// folded is a break that only the width made.
 	folded = regexp.MustCompile(`\n  +`)
 )
@@ -81,7 +81,7 @@ func (a *advisor) follow(verb string, args ...string) {
 		if at[4] >= 0 {
 			value = text[at[4]:at[5]]
 		}
-		if m := elsewhere.FindStringSubmatch(text[:at[0]]); m != nil {
+		if m := others.FindStringSubmatch(text[:at[0]]); m != nil {
 			a.exists(m[1], flag, verb, args)
 		} else if with := flag + "=" + value; !tried[with] && a.anywhere(flag) && (!slices.Contains(ofComponents, flag) || slices.Contains(run.ChoiceValues[flag], value)) && a.exists(verb, flag, verb, args) {
 			tried[with] = true

@@ -41,8 +41,8 @@ services:
     extra_args: {"ODD": "ODD"}
 `
 
-// TestNoTextForPeopleSteersATerminal runs every verb on documents with odd names.
-func TestNoTextForPeopleSteersATerminal(t *testing.T) {
+// TestNoTextControlsATerminal runs every verb on documents with odd names.
+func TestNoTextControlsATerminal(t *testing.T) {
 	for name, text := range map[string]string{"rke2": oddRKE2, "rke1": oddRKE1} {
 		folder := t.TempDir()
 		file := filepath.Join(folder, "cluster.yaml")

@@ -54,7 +54,7 @@ func TestVerifySeesWhatHappensDuringTrouble(t *testing.T) {
 	}
 }
 
-// An answer that comes within the time of a look counts, be it a late one: the first
+// An answer that comes within the time of an observation counts, be it a late one: the first
 // one of the trouble may.
 func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestOwnersDoesNotCountTheDeadForAliveAfterTrouble(t *testing.T) {
 		b := duringTrouble(t, cut, aFew, func(s *apitest.Server) { clear(s.Renews) }, 7*time.Second)
 		o, r := owners(t, b.config, "50s")
 		b.end()
-		// The lease lasts 15 seconds, the trouble half a second more than 7, and the last good look was at 1.5.
+		// The lease lasts 15 seconds, the trouble half a second more than 7, and the last good observation was at 1.5.
 		last := o.Intervals[len(o.Intervals)-1]
 		assert.Truef(t, r.code == transform.ExitDone && last.Count == "0" && o.Seconds["1"] == 1.5 && o.Seconds["unknown"] == 22.5 && o.Seconds["0"] == 26, "exit %d, %+v\n%s", r.code, o, r.stderr)
 	})

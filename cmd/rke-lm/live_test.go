@@ -123,7 +123,7 @@ func TestOwnersEndsWhenTheTokenExpires(t *testing.T) {
 	t.Parallel()
 	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		start := time.Now()
-		s.Fault = aFewLooks(s, func() apitest.Fault { return apitest.Fault{Status: 401} })
+		s.Fault = firstObservations(s, func() apitest.Fault { return apitest.Fault{Status: 401} })
 		o, r := owners(t, config, "1h")
 		assert.Truef(t, r.code == transform.ExitRefused && o.Seconds["1"] >= 1 && o.Seconds["0"]+o.Seconds["2"] <= 0 && time.Since(start) <= run.DeniedTime+5*time.Second, "exit %d, %+v\n%s", r.code, o, r.stderr)
 	})
@@ -172,7 +172,7 @@ func TestOwnersEndsWithAnInterrupt(t *testing.T) {
 	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		s.Fault = aFewLooks(s, func() apitest.Fault { cancel(); return apitest.Fault{} })
+		s.Fault = firstObservations(s, func() apitest.Fault { cancel(); return apitest.Fault{} })
 		var out, errs bytes.Buffer
 		code := execute(ctx, []string{"leaders", "--kubeconfig", config}, streams{in: strings.NewReader(""), out: &out, err: &errs, network: memnet.Dial})
 		assert.Truef(t, code == transform.ExitDone && strings.Contains(out.String(), "kube-controller-manager\n") && strings.Contains(out.String(), "seconds with no manager: 0.0, one: "), "exit %d\n%s%s", code, out.String(), errs.String())

@@ -320,7 +320,7 @@ func TestTheGatesOfARunbookPassOnlyOnceTheStageIsDone(t *testing.T) {
 	})
 }
 
-func TestVerifyAndOwnersLookThroughRancher(t *testing.T) {
+func TestVerifyAndOwnersReadThroughRancher(t *testing.T) {
 	t.Parallel()
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, to string) {
 		downstream := apitest.Start(t)

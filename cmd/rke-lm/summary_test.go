@@ -163,7 +163,7 @@ func TestApplyAndLintOfVeryManyClustersNameTheVerbThatSumsUp(t *testing.T) {
 }
 
 // A run over many files reports what is left and what was refused, whatever its code.
-func TestTheSummaryKeepsWhatIsLeftApartFromWhatIsRefused(t *testing.T) {
+func TestTheSummarySeparatesWhatIsLeftFromWhatIsRefused(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf, "b.yaml": pier, "c.yaml": "kind: [\n", "d.yaml": "kind: [\n"})
 	const one, two, none = "clusters: 1; to do: 1, manual: 0, done: 0; refused: 1\n", "clusters: 2; to do: 2, manual: 0, done: 0; refused: 1\n", "!CLUSTER"
 	for _, c := range []struct {

@@ -119,7 +119,7 @@ func duringTrouble(t *testing.T, c trouble, seen func(*apitest.Server) bool, dur
 	b := &befallen{Server: s, config: s.Kubeconfig(t), over: cancel}
 	t.Cleanup(b.end)
 	b.ended.Go(func() {
-		kube.Pause(ctx, 5*time.Millisecond) // so it never happens at the time of a look
+		kube.Pause(ctx, 5*time.Millisecond) // so it never happens at the time of an observation
 		for !seen(s) {
 			if !kube.Pause(ctx, 10*time.Millisecond) && !seen(s) {
 				t.Errorf("%s: it was over before it began", c.name)
@@ -152,14 +152,14 @@ func eachTrouble(t *testing.T, list []trouble, run func(*testing.T, trouble)) {
 	}
 }
 
-// aFewLooks lets a trouble happen to a server that was seen well for two seconds, in which owners looks four times.
-func aFewLooks(s *apitest.Server, trouble func() apitest.Fault) func(*http.Request) apitest.Fault {
-	looks := 0
+// firstObservations lets a trouble happen to a server that was seen well for two seconds, in which owners looks four times.
+func firstObservations(s *apitest.Server, trouble func() apitest.Fault) func(*http.Request) apitest.Fault {
+	observations := 0
 	return func(r *http.Request) apitest.Fault {
 		if strings.Contains(r.URL.Path, "/leases") {
-			looks++
+			observations++
 		}
-		if looks <= 5 {
+		if observations <= 5 {
 			return apitest.Fault{}
 		}
 		return trouble()

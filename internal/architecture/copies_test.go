@@ -60,7 +60,7 @@ func runs(t *testing.T, f file) map[string]string {
 	return found
 }
 
-var handedOn = []string{"if err != nil {", "return err", "return nil, err"}
+var passedOn = []string{"if err != nil {", "return err", "return nil, err"}
 
 // linesOf prints a declaration again and returns its lines.
 func linesOf(t *testing.T, d ast.Decl) []string {
@@ -70,7 +70,7 @@ func linesOf(t *testing.T, d ast.Decl) []string {
 	var lines []string
 	for _, line := range strings.Split(b.String(), "\n") {
 		line = strings.Join(strings.Fields(line), " ")
-		if strings.Trim(line, "(){},") != "" && !slices.Contains(handedOn, line) {
+		if strings.Trim(line, "(){},") != "" && !slices.Contains(passedOn, line) {
 			lines = append(lines, line)
 		}
 	}

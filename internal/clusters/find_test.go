@@ -142,7 +142,7 @@ func TestTheManifestsOfAListAreOneCluster(t *testing.T) {
 	assert.Equal(t, len(s.clusters[0].Docs), 2)
 }
 
-func TestManifestsApartAreClustersOfTheirOwn(t *testing.T) {
+func TestSeparateManifestsAreClustersOfTheirOwn(t *testing.T) {
 	folder := folderOf(t, map[string]string{"ccm.yaml": daemonSetOfCloud, "kcm.yaml": podOfManager})
 	f := finder()
 	f.SeparateDocuments = true

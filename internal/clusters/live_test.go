@@ -112,8 +112,8 @@ func TestThePoolsOfAClusterAreOpenedWithTheirUserData(t *testing.T) {
 	managed(t, func(t *testing.T, r *ranchertest.Server, s *rancher.Server) {
 		r.Put(t, pools)
 		r.Put(t, `{"apiVersion": "rke-machine-config.cattle.io/v1", "kind": "Amazonec2Config", "metadata": {"name": "nc-wharf-a", "namespace": "fleet-default"}, "userdata": "#cloud-config\nhostname: hunter2\n"}`)
-		for _, gone := range []bool{false, true} {
-			if gone {
+		for _, removed := range []bool{false, true} {
+			if removed {
 				r.RemoveAll("/amazonec2configs/")
 			}
 			for _, c := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "wharf"}) {
@@ -122,7 +122,7 @@ func TestThePoolsOfAClusterAreOpenedWithTheirUserData(t *testing.T) {
 				step, _ := p.Step(stages.SwitchToExternal)
 				found := transform.Stopping(step.Findings)
 				shared := len(found) == 1 && found[0].Rule == "node-name-shared" && strings.Contains(found[0].Message, "nc-wharf-a")
-				assert.Truef(t, shared != gone && !strings.Contains(fmt.Sprint(found), "hunter2"), "gone: %t, %+v", gone, found)
+				assert.Truef(t, shared != removed && !strings.Contains(fmt.Sprint(found), "hunter2"), "gone: %t, %+v", removed, found)
 			}
 		}
 	})

@@ -276,7 +276,7 @@ func (w *world) change() map[string]string {
 	return c.Data
 }
 
-func TestALeaderMigrationThatIsNotValidIsToldSo(t *testing.T) {
+func TestALeaderMigrationThatIsNotValidHasTheReasonInItsStatus(t *testing.T) {
 	for _, spec := range []string{
 		`{"selector":{},"window":{"from":"10:00","to":"12:00","timeZone":"Mars/Base"}}`, `{"selector":{},"window":{"days":["Someday"],"from":"10:00","to":"12:00"}}`, `{"selector":{},"options":{"wrong":true}}`,
 	} {

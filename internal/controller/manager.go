@@ -18,7 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
-// Interval lies between two looks at what a run waits for. No person watches it, and many runs look
+// Interval lies between two observations of what a run waits for. No person watches it, and many runs look
 // at the same time.
 const Interval = 10 * time.Second
 

@@ -113,7 +113,7 @@ func TestTheAccessListIsKept(t *testing.T) {
 	assert.Truef(t, info.Mode() == 0o660, "the mode is %v", info.Mode())
 }
 
-func TestTheAccessListOfTheFolderIsNotTakenOver(t *testing.T) {
+func TestTheAccessListOfTheFolderIsNotInherited(t *testing.T) {
 	path := make1(t, "a.yaml")
 	assert.NilError(t, os.Chmod(path, 0o644))
 	setACL(t, filepath.Dir(path), "system.posix_acl_default")

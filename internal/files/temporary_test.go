@@ -109,10 +109,10 @@ func TestATemporaryFolderIsRemovedWithWhatItHas(t *testing.T) {
 }
 
 func TestWithoutAFolderNothingIsMade(t *testing.T) {
-	gone := filepath.Join(t.TempDir(), "gone")
-	f, held, err := temporaryFile(gone)
+	removed := filepath.Join(t.TempDir(), "gone")
+	f, held, err := temporaryFile(removed)
 	assert.Truef(t, errors.Is(err, fs.ErrNotExist) && f == nil && held == nil, "%v %v", f, err)
-	made, held, err := temporaryFolder(gone)
+	made, held, err := temporaryFolder(removed)
 	assert.Truef(t, errors.Is(err, fs.ErrNotExist) && made == "" && held == nil, "%q %v", made, err)
 }
 

@@ -79,9 +79,9 @@ func TestAKubeconfigThatLeadsNowhereIsNamedWithWhatIsWrong(t *testing.T) {
 		want := c.Kubeconfig + ": no cluster to connect to: " + what + advice
 		assert.Truef(t, err != nil && err.Error() == want, "%v\nwant %s", err, want)
 	}
-	folder, bad, gone := t.TempDir(), file(t, "bad", "{"), filepath.Join(t.TempDir(), "gone")
+	folder, bad, removed := t.TempDir(), file(t, "bad", "{"), filepath.Join(t.TempDir(), "gone")
 	for several, want := range map[string]string{
-		gone:                    gone + ": no cluster to connect to: no such file or directory" + advice,
+		removed:                 removed + ": no cluster to connect to: no such file or directory" + advice,
 		folder:                  folder + ": no cluster to connect to: is a directory" + advice,
 		certificate + ":" + bad: bad + ": no cluster to connect to: it is not a kubeconfig, line 1: did not find expected node content" + advice,
 	} {

@@ -153,7 +153,7 @@ func TestWhatIsDeniedIsNotTakenForSomethingElse(t *testing.T) {
 
 // A proxy or a Rancher that has no route answers in JSON as well; that says
 // nothing about an object.
-func TestOnlyAStatusOfKubernetesSaysThatSomethingIsGone(t *testing.T) {
+func TestOnlyAStatusOfKubernetesShowsThatSomethingIsRemoved(t *testing.T) {
 	for body, gone := range map[string]bool{
 		`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"nodes \"a\" not found","code":404}`: true,
 		noSuchPath: true,

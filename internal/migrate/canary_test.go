@@ -32,7 +32,7 @@ const (
 // swept expects that nothing is left of the check.
 func (w *world) swept(t *testing.T) {
 	t.Helper()
-	assert.True(t, !w.Holds(canaryNamespace) && !w.Holds(canaryService), "the namespace or the Service was not deleted")
+	assert.True(t, !w.Exists(canaryNamespace) && !w.Exists(canaryService), "the namespace or the Service was not deleted")
 }
 
 // canaryWrites are those of the check among the writes that came.
@@ -89,7 +89,7 @@ func TestANamespaceOfAnotherUserIsNotTouched(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.Put(canaryNamespace, `{"metadata":{"name":"rke-lm-canary"}}`)
 		err := w.does(t, "one", migrate.Forward, proving)
-		assert.Truef(t, transform.ExitCodeOf(err) == transform.ExitRefused && strings.Contains(fmt.Sprint(err), "that rke-lm did not create") && w.canaryWrites() == "" && w.Holds(canaryNamespace), "%v %s", err, w.canaryWrites())
+		assert.Truef(t, transform.ExitCodeOf(err) == transform.ExitRefused && strings.Contains(fmt.Sprint(err), "that rke-lm did not create") && w.canaryWrites() == "" && w.Exists(canaryNamespace), "%v %s", err, w.canaryWrites())
 	})
 }
 

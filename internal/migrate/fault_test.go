@@ -140,7 +140,7 @@ func (w *world) fail(path string, status int) {
 // expire lets the token expire, or be good again.
 func (w *world) expire(is bool) { w.fail("", map[bool]int{true: http.StatusUnauthorized}[is]) }
 
-func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
+func TestANodeThatGoesWhileItIsCordonedIsSkipped(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.fail("/nodes/"+w.API.Nodes[1].Name, http.StatusNotFound)
 		assert.NilError(t, w.does(t, "one", migrate.Forward, until(stages.CordonControlPlane)))

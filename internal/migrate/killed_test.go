@@ -105,7 +105,7 @@ func (w *world) deaths(t *testing.T, work work, r migrate.Options) (list []death
 		confirmed = confirmed || q.Method != http.MethodGet && strings.Contains(q.URL.Path, "/leases")
 		log, _ := os.ReadFile(r.AuditLog)
 		lock := w.Rancher.Object(w.Lock)
-		left := fmt.Sprintf("%d writes, %d entries, locked: %t, with a helm: %t that said %q", len(w.Writes()), bytes.Count(log, []byte("\n")), lock != "", strings.Contains(lock, "rke-lm.io/helm"), w.helmSaid())
+		left := fmt.Sprintf("%d writes, %d entries, locked: %t, with a helm: %t that said %q", len(w.Writes()), bytes.Count(log, []byte("\n")), lock != "", strings.Contains(lock, "rke-lm.io/helm"), w.helmOutput())
 		if !seen[left] {
 			seen[left] = true
 			list = append(list, death{left, q.Method + " " + q.URL.Path, log, strings.Contains(lock, r.User.Host+"/"), w.Keep()})
@@ -132,11 +132,11 @@ func (w *world) end(t *testing.T) string {
 			text += fmt.Sprintln(n.Name, n.Spec.ProviderID, n.Spec.Unschedulable, n.Spec.Taints)
 		}
 	})
-	return text + w.helmSaid()
+	return text + w.helmOutput()
 }
 
-// helmSaid is the last call of helm that changed something.
-func (w *world) helmSaid() string {
+// helmOutput is the last call of helm that changed something.
+func (w *world) helmOutput() string {
 	text, _ := os.ReadFile(w.Helm)
 	return string(text)
 }
@@ -161,8 +161,8 @@ func TestARunThatDiesAtAnyRequestIsResumed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := kind.world(t)
 				log := filepath.Join(t.TempDir(), "audit.jsonl")
-				run := func(agent string, say func(migrate.Event)) migrate.Options {
-					r := w.run(t, agent, say)
+				run := func(agent string, note func(migrate.Event)) migrate.Options {
+					r := w.run(t, agent, note)
 					kind.with(w, &r)
 					r.AuditLog = log
 					return r
@@ -172,7 +172,7 @@ func TestARunThatDiesAtAnyRequestIsResumed(t *testing.T) {
 				spec, show := w.Spec(t), true
 				for _, part := range kind.shows {
 					show = show && part != ""
-					assert.Truef(t, part == "" || strings.Contains(spec+w.helmSaid()+stages, part) == show, "%q: %s %s", part, spec, stages)
+					assert.Truef(t, part == "" || strings.Contains(spec+w.helmOutput()+stages, part) == show, "%q: %s %s", part, spec, stages)
 				}
 				assert.Truef(t, kind.shows != nil || spec == w.before, "it is not the object of before: %s\n%s", spec, w.before)
 				assert.Truef(t, len(list) >= 4 && len(w.Cordoned()) == 0 && w.Rancher.Object(w.Lock) == "" && w.TwoOwners() == kind.twice, "%d deaths, two owners: %t, %s", len(list), w.TwoOwners(), want)

@@ -27,11 +27,11 @@ import (
 // The first answer takes longer than the lease of someone alive lasts, who renews it a moment later.
 func TestALivingHolderIsNotTakenForDeadAfterASlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		looks := 0
+		observations := 0
 		server := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			assert.Equal(t, r.Method, http.MethodGet, "the lock was taken")
 			version := "7"
-			switch looks++; looks {
+			switch observations++; observations {
 			case 1:
 				time.Sleep(16 * time.Second)
 			case 2:

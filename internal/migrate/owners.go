@@ -27,7 +27,7 @@ func (o Owned) String() string {
 	return fmt.Sprintf("managers that ran the cloud controllers: none for %g s, one for %g s, two for %g s, unknown for %g s", o.None, o.One, o.Two, o.Unknown)
 }
 
-// ownersPause lies between two looks at who owns the cloud controllers. It is a fraction
+// ownersPause lies between two observations of who owns the cloud controllers. It is a fraction
 // of every gap, and runs over many clusters look at as many at once.
 const ownersPause = time.Second
 
@@ -40,17 +40,17 @@ func (r *run) watched(ctx context.Context, steps ...func(context.Context) error)
 	}
 	owners := observe.Owners{Observer: r.observer.Another(), Given: r.Given}
 	var intervals []check.Interval
-	lost := false // the last look failed, which stops no run
-	looking, stop := context.WithCancel(ctx)
+	lost := false // the last observation failed, which stops no run
+	watching, stop := context.WithCancel(ctx)
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		for {
-			done, err := owners.Observe(looking)
-			if looking.Err() != nil {
+			done, err := owners.Observe(watching)
+			if watching.Err() != nil {
 				return // it says nothing about the cluster
 			}
 			intervals, lost = append(intervals, done...), err != nil
-			if !kube.Pause(looking, ownersPause) {
+			if !kube.Pause(watching, ownersPause) {
 				return
 			}
 		}

@@ -108,10 +108,10 @@ func (r *fleet) wait(ctx context.Context, t transition.Turn) bool {
 
 // change is a run that has come to another state.
 func (r *fleet) change(m *Member, n news) {
-	hold := (*Gate)(nil)
+	gate := (*Gate)(nil)
 	switch {
-	case n.state == transition.Gated && errors.As(n.err, &hold):
-		m.Stage, m.Waiting = hold.Stage, hold.Error()
+	case n.state == transition.Gated && errors.As(n.err, &gate):
+		m.Stage, m.Waiting = gate.Stage, gate.Error()
 	case n.over && n.state.Busy():
 		m.left = true
 		return
@@ -155,11 +155,11 @@ func (r *fleet) resumed(ctx context.Context, cluster string, from transition.Sta
 	failed := r.was(cluster)
 	if from == transition.Running {
 		failed = retried(ctx, waits, func() error { return Forward(ctx, o) })
-		hold := (*Gate)(nil)
+		gate := (*Gate)(nil)
 		switch {
 		case ctx.Err() != nil && failed != nil:
 			return transition.Running, failed
-		case errors.As(failed, &hold):
+		case errors.As(failed, &gate):
 			return transition.Gated, failed
 		case failed == nil || !r.Resume.Rollback() || !revertible(failed):
 			return "", failed

@@ -160,7 +160,7 @@ type Options struct {
 	CanaryService bool
 
 	Timeout  time.Duration // of each wait
-	Interval time.Duration // between two looks at what is waited for
+	Interval time.Duration // between two observations of what is waited for
 
 	AuditLog string // a file; "" for none
 	User     User

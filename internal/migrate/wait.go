@@ -121,7 +121,7 @@ type failures map[string]string
 
 // note says a failure once, and again when a later try prints something else: what
 // is waited for is drawn over, and the reason has to stay.
-func (f failures) note(machines []rollout.MachineProgress, say func(string)) {
+func (f failures) note(machines []rollout.MachineProgress, emit func(string)) {
 	for _, m := range machines {
 		if m.Failures == 0 {
 			delete(f, m.Name)
@@ -129,7 +129,7 @@ func (f failures) note(machines []rollout.MachineProgress, say func(string)) {
 		}
 		if before, known := f[m.Name]; !known || before != m.Output {
 			f[m.Name] = m.Output
-			say(m.Failure())
+			emit(m.Failure())
 		}
 	}
 }

@@ -35,13 +35,13 @@ func rke1World(t *testing.T) *world { return &world{World: migratetest.NewRKE1(t
 const retryTime = 30 * time.Second
 
 // run is a run over the cluster, as the command line makes it.
-func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate.Options {
+func (w *world) run(t *testing.T, agent string, onEvent func(migrate.Event)) migrate.Options {
 	t.Helper()
 	server := assert.Value(rancher.Open(rancher.Source{Connection: kube.Connection{Rancher: w.URL, TokenFile: w.Rancher.TokenFile(t), Insecure: true, UserAgent: agent, RetryFor: retryTime, Dial: memnet.Dial}}))(t)
 	objects := assert.Value(server.Find(t.Context(), rancher.Query{Name: w.Name}))(t)
 	return migrate.Options{
 		Server: server, Object: objects[0], Planner: transition.Planner{Format: w.Format, Target: transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}},
-		Timeout: 10 * time.Minute, Interval: 10 * time.Second, User: migrate.User{Name: "tester", Host: agent}, OnEvent: say, Continue: "again", Revert: "back",
+		Timeout: 10 * time.Minute, Interval: 10 * time.Second, User: migrate.User{Name: "tester", Host: agent}, OnEvent: onEvent, Continue: "again", Revert: "back",
 	}
 }
 

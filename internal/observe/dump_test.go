@@ -17,7 +17,7 @@ import (
 
 // kubectl prints no list of a kind without objects among several, and an empty one of
 // a single kind.
-func TestADumpShowsWhatWasLookedAt(t *testing.T) {
+func TestADumpShowsWhatWasRead(t *testing.T) {
 	const node, lease = "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n", "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: x, namespace: "
 	for name, c := range map[string]struct {
 		text string

@@ -179,7 +179,7 @@ func TestAnErrorShowsNoSecret(t *testing.T) {
 	})
 }
 
-func TestATokenThatExpiresInTheMiddleEndsTheLook(t *testing.T) {
+func TestATokenThatExpiresInTheMiddleEndsTheObservation(t *testing.T) {
 	onCluster(t, 700, func(t *testing.T, s *apitest.Server) {
 		s.Fault = always("continue=500", apitest.Fault{Status: 401})
 		o, err := observer(t, s, time.Minute).Observe(t.Context())

@@ -77,9 +77,9 @@ const serviceController = "service-controller"
 // succeeded are the reasons by which it reports that a load balancer is as a Service asks for.
 var succeeded = []string{"EnsuredLoadBalancer", "UpdatedLoadBalancer", "DeletedLoadBalancer"}
 
-// tells reports whether an Event is one of the service controller about a Service. One
+// isAbout reports whether an Event is one of the service controller about a Service. One
 // that was deleted may have had the same name.
-func tells(e *corev1.Event, s observed.Service) bool {
+func isAbout(e *corev1.Event, s observed.Service) bool {
 	about, source := e.InvolvedObject, cmp.Or(e.Source.Component, e.ReportingController, serviceController)
 	return about.Kind == observed.Services && about.Namespace == s.Namespace && about.Name == s.Name &&
 		(about.UID == "" || s.UID == "" || string(about.UID) == s.UID) && source == serviceController
@@ -101,13 +101,13 @@ func failures(services []observed.Service, events []corev1.Event) {
 func fail(s *observed.Service, events []corev1.Event) {
 	var success, first time.Time
 	for n := range events {
-		if e := &events[n]; tells(e, *s) && slices.Contains(succeeded, e.Reason) {
+		if e := &events[n]; isAbout(e, *s) && slices.Contains(succeeded, e.Reason) {
 			success = last(e)
 		}
 	}
 	for n := range events {
 		e := &events[n]
-		if e.Type != corev1.EventTypeWarning || !tells(e, *s) || !last(e).After(success) {
+		if e.Type != corev1.EventTypeWarning || !isAbout(e, *s) || !last(e).After(success) {
 			continue
 		}
 		s.Failure = &observed.Failure{Reason: word(e.Reason), Message: oneLine(e.Message)}

@@ -157,7 +157,7 @@ func (o *Observer) getConfigMap(ctx context.Context, namespace, name string) (*c
 }
 
 // everywhere lists what lies in all namespaces, or in kube-system where no more is
-// allowed. A denial is remembered until the next look at everything.
+// allowed. A denial is remembered until the next observation of everything.
 func everywhere[T, O any](ctx context.Context, o *Observer, r kube.Resource, keep func(*O, []T) []T) ([]T, error) {
 	if _, alone := o.narrow.Load(r.Name); !alone {
 		found, err := kube.Collect(ctx, o.Client, r, keep)

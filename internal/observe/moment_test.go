@@ -29,10 +29,10 @@ func TestWhatMovesIsOfOneMoment(t *testing.T) {
 // changing lets the holder of a lease change once the nodes were requested and the
 // leases were read.
 func changing(s *apitest.Server, fault func(*http.Request) apitest.Fault) func(*http.Request) apitest.Fault {
-	looks := 0
+	observations := 0
 	return func(r *http.Request) apitest.Fault {
 		if strings.Contains(r.URL.Path, "/leases") {
-			if looks++; looks == 2 {
+			if observations++; observations == 2 {
 				s.Hold("kube-controller-manager", "somebody-else")
 			}
 		}

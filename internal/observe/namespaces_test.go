@@ -180,7 +180,7 @@ func TestWithoutRightsInKubeSystemNothingIsChecked(t *testing.T) {
 
 // The nodes are ten pages; all else is one request each, of them eight about permissions. Both forms of a dump
 // have the findings of the live cluster.
-func TestALookTakesFewRequestsOnALargeCluster(t *testing.T) {
+func TestAnObservationTakesFewRequestsOnALargeCluster(t *testing.T) {
 	onCluster(t, 5000, func(t *testing.T, s *apitest.Server) {
 		s.Nodes[7].Spec.ProviderID, s.Nodes[4321].Spec.ProviderID, s.DaemonSets[0].Status.NumberReady = "", "aws:///eu-west-1a/i-1", 2
 		o, file := observation(t, s), filepath.Join(t.TempDir(), "dump.yaml")

@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
-// Owners follows, from look to look, who owns the cloud controllers of a cluster.
+// Owners follows, from observation to observation, who owns the cloud controllers of a cluster.
 type Owners struct {
 	*Observer
 	// Given reads the arguments that a kube-controller-manager may have that is no pod;
@@ -20,7 +20,7 @@ type Owners struct {
 	Given func(context.Context, []observed.Manager) ([]check.Given, error)
 
 	Timeline check.Timeline
-	Seen     time.Time // when the last look had its answer; zero before the first
+	Seen     time.Time // when the last observation had its answer; zero before the first
 	Narrow   bool      // managers outside of kube-system are not seen
 
 	managers []observed.Manager
@@ -68,7 +68,7 @@ func (w *Owners) read(ctx context.Context) error {
 	return err
 }
 
-// End closes the timeline. After a look that failed, or that hangs, nothing is known.
+// End closes the timeline. After an observation that failed, or that hangs, nothing is known.
 func (w *Owners) End(now time.Time, lost bool) []check.Interval {
 	if lost || now.Sub(w.Seen) > tailTime {
 		return w.Timeline.Lost(now)

@@ -168,8 +168,8 @@ func TestEventsAreReadOnlyWhereTheCloudControllersServeAService(t *testing.T) {
 	external.Annotations = map[string]string{"service.beta.kubernetes.io/aws-load-balancer-type": "external"}
 	ip := balanced("shop", "ip", time.Now())
 	ip.Annotations = map[string]string{"service.beta.kubernetes.io/aws-load-balancer-type": "nlb-ip"}
-	gone := balanced("shop", "gone", time.Now())
-	gone.DeletionTimestamp = new(metav1.Now())
+	removed := balanced("shop", "gone", time.Now())
+	removed.DeletionTimestamp = new(metav1.Now())
 	served := balanced("shop", "served", time.Now())
 	served.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "a.elb.amazonaws.com"}}
 	nlb := balanced("shop", "nlb", time.Now())
@@ -179,7 +179,7 @@ func TestEventsAreReadOnlyWhereTheCloudControllersServeAService(t *testing.T) {
 		lists    int
 	}{
 		"none":                    {nil, 0},
-		"of others, and deleted":  {[]corev1.Service{class, external, ip, gone}, 0},
+		"of others, and deleted":  {[]corev1.Service{class, external, ip, removed}, 0},
 		"served, and others":      {[]corev1.Service{class, served}, 1},
 		"a network load balancer": {[]corev1.Service{nlb}, 1},
 		"many":                    {many(40), 1},

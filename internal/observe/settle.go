@@ -36,7 +36,7 @@ func settleTime(out *observed.Observation) time.Duration {
 	return min(settleLimit-usualLease+longest, longLimit)
 }
 
-// errUnsettled means that no verdict is possible: looks that are too far apart show
+// errUnsettled means that no verdict is possible: observations that are too far apart show
 // no sign of life.
 var errUnsettled = errors.New("it is not known yet whether their holders are alive")
 

@@ -140,7 +140,7 @@ func TestPlacesAreFoldersEverywhere(t *testing.T) {
 }
 
 // Many a cluster without a name is the cluster.yml of its folder.
-func TestClustersWithoutANameAreKeptApartByTheirFolders(t *testing.T) {
+func TestClustersWithoutANameAreDistinguishedByTheirFolders(t *testing.T) {
 	places := map[string]bool{}
 	for _, path := range []string{"/clusters/heron/cluster.yml", "/clusters/dunlin/cluster.yml"} {
 		places[filepath.ToSlash(Place(plan.Saved{Source: plan.SavedSource{File: "cluster.yml", Path: path}}))] = true

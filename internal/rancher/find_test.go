@@ -16,7 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
-func TestAClusterIsFoundByWhateverPeopleCallIt(t *testing.T) {
+func TestAClusterIsFoundByAnyOfItsNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, s := open(t)
 		for name, want := range map[string]string{

@@ -36,7 +36,7 @@ func (t *FleetText) Write(m migrate.Member, e RunEvent) {
 	started := t.members[t.Prefix+m.Cluster].State != m.State
 	t.members[t.Prefix+m.Cluster] = m
 	if t.Width == 0 {
-		t.say(m, e, started)
+		t.writeEvent(m, e, started)
 		return
 	}
 	erase(t.Err, t.drawn)
@@ -47,8 +47,8 @@ func (t *FleetText) Write(m migrate.Member, e RunEvent) {
 	t.draw()
 }
 
-// say writes an event as a line.
-func (t *FleetText) say(m migrate.Member, e RunEvent, started bool) {
+// writeEvent writes an event as a line.
+func (t *FleetText) writeEvent(m migrate.Member, e RunEvent, started bool) {
 	switch e.Type {
 	case "":
 		switch {

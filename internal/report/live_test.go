@@ -36,7 +36,7 @@ func TestAVerdictNamesTheLeaseTheNodesAndWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := NewVerification(&observed.Observation{Version: "v1.26.15"}, c.choice, c.verdict)
-			says(t, written(func(b *bytes.Buffer) { WriteVerification(b, Palette{}, v) }), c.want...)
+			contains(t, written(func(b *bytes.Buffer) { WriteVerification(b, Palette{}, v) }), c.want...)
 		})
 	}
 }
@@ -57,7 +57,7 @@ func TestATimelineSaysWhoOwnedTheControllersAndForHowLong(t *testing.T) {
 	}
 	o := NewOwnership(intervals, []check.Handover{{From: "kube-controller-manager", LastSign: at(10), FirstSign: at(12.5)}}, []string{"c-x7k2p spec"})
 	WriteOwnership(&b, o)
-	says(t, b.String(),
+	contains(t, b.String(),
 		"10.0 s  kube-controller-manager\n", "2.5 s  no manager\n", "0.5 s  some have no manager, the others: cloud-controller-manager\n",
 		"1.0 s  two managers run service: cloud-controller-manager, kube-controller-manager\n", "1.0 s  unknown: the API server does not answer\n",
 		"handover from kube-controller-manager to unknown: 2.5 s between", "arguments of kube-controller-manager: from c-x7k2p spec\n",
@@ -78,5 +78,5 @@ func TestAnEventForProgramsHasNoSecret(t *testing.T) {
 		End:      &migrate.Outcome{Done: []string{"install-ccm"}, Leader: "x", Continue: "again"},
 	})
 	assert.NilError(t, WriteJSONLine(&b, e))
-	says(t, b.String(), `"kind":"RunEvent"`, `"diff":"--- a/clusters/wharf.yaml`, `"findings":[{"rule":"r"`, `"machines":[{"name":"m","node":"n"`, `"failures":2,"output":"no space left"`, `"end":{"done":["install-ccm"],"holds":"x","again":"again"}`)
+	contains(t, b.String(), `"kind":"RunEvent"`, `"diff":"--- a/clusters/wharf.yaml`, `"findings":[{"rule":"r"`, `"machines":[{"name":"m","node":"n"`, `"failures":2,"output":"no space left"`, `"end":{"done":["install-ccm"],"holds":"x","again":"again"}`)
 }

@@ -58,8 +58,8 @@ func planned(t *testing.T, target transform.Target) *plan.Plan {
 	return assert.Value(plan.Build(rke2.Format(), transform.Only(document(t, wharf)), target))(t)
 }
 
-// says expects that a text has each of some parts, in their order, and no secret.
-func says(t *testing.T, text string, parts ...string) {
+// contains expects that a text has each of some parts, in their order, and no secret.
+func contains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	rest := text
 	for _, part := range parts {
@@ -85,7 +85,7 @@ func ofPlan(p Plan, width int, all bool) string {
 }
 
 func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
-	says(t, ofPlan(NewPlan(planned(t, renaming), ""), 0, true),
+	contains(t, ofPlan(NewPlan(planned(t, renaming), ""), 0, true),
 		"rke2 fleet-default/wharf  v1.26.15+rke2r1  clusters/wharf.yaml:1\n",
 		"provider: aws  situation: in-tree\n", " 1  grant-migration-lease     to do    -           -\n", " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
 		"grant-migration-lease  to do\n", "--- a/clusters/wharf.yaml\n+++ b/clusters/wharf.yaml\n", "+ ",
@@ -96,17 +96,17 @@ func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
 // The decision comes first: what blocks a later stage is above the diff of the next one.
 func TestThePlanOfAClusterShowsWhatBlocksItAndTheNextStage(t *testing.T) {
 	text := ofPlan(NewPlan(planned(t, renaming), ""), 80, false)
-	says(t, text, " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
+	contains(t, text, " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
 		"\nswitch-to-external  blocked: node-rename, line ",
 		"\ngrant-migration-lease  to do\n", "  after it: rke-lm verify --stage grant-migration-lease --context CONTEXT\n", "\n+++ b/clusters/wharf.yaml\n")
 	assert.Truef(t, !strings.Contains(text, "kubectl") && !strings.Contains(text, "\ninstall-ccm  to do") && strings.Count(text, "\n") <= 79, "%d lines\n%s", strings.Count(text, "\n"), text)
-	says(t, ofPlan(NewPlan(planned(t, transform.Target{}), ""), 0, false), "end state: aws-override (external renames nodes); --end-state changes it")
+	contains(t, ofPlan(NewPlan(planned(t, transform.Target{}), ""), 0, false), "end state: aws-override (external renames nodes); --end-state changes it")
 }
 
 func TestAnErrorThatBlocksSeveralStagesNamesTheFirst(t *testing.T) {
 	plan := NewPlan(planned(t, renaming), "")
 	plan.Stages[1].Findings, plan.Stages[2].Findings = plan.Stages[4].Findings, plan.Stages[4].Findings
-	says(t, written(func(b *bytes.Buffer) { writeBlocked(b, Palette{}, plan) }), plan.Stages[1].Name+" and 2 more  blocked: node-rename, line ")
+	contains(t, written(func(b *bytes.Buffer) { writeBlocked(b, Palette{}, plan) }), plan.Stages[1].Name+" and 2 more  blocked: node-rename, line ")
 }
 
 func TestTheWordOfAStageThatTheFileDoesNotShowIsThatOfItsCount(t *testing.T) {
@@ -125,7 +125,7 @@ func TestFindingsOfALiveClusterComeBeforeItsStages(t *testing.T) {
 	p := NewPlan(planned(t, renaming), "")
 	p.Findings = []transform.Finding{{Rule: "managed-elsewhere", Severity: transform.Error, Path: "fleet-default/wharf metadata", Message: "Fleet manages it"}}
 	p.Version = ""
-	says(t, ofPlan(p, 0, true), "release not stated", "error managed-elsewhere  fleet-default/wharf metadata\n  Fleet manages it", "\ngrant-migration-lease  to do\n")
+	contains(t, ofPlan(p, 0, true), "release not stated", "error managed-elsewhere  fleet-default/wharf metadata\n  Fleet manages it", "\ngrant-migration-lease  to do\n")
 }
 
 func TestStatesAndSeveritiesHaveTheirColours(t *testing.T) {
@@ -149,7 +149,7 @@ func TestAClassShowsWhereEachValueComesFromAndWhatItOverrides(t *testing.T) {
 	classes := assert.Value(rke2.Format().Explain(transform.Only(document(t, wharf)), transform.Target{}))(t)
 	e := EffectiveConfig{Name: "wharf", Namespace: "fleet-default", Format: "rke2", Source: Source{File: "clusters/wharf.yaml", Line: 1}}
 	e.Classes = lists.Map(classes, func(c transform.MachineClass) Class { return NewClass(c, "") })
-	says(t, written(func(b *bytes.Buffer) { writeEffective(b, Palette{}, e) }), "rke2 fleet-default/wharf  clusters/wharf.yaml:1\n", "class servers (control-plane, etcd, worker)\n", "cloud-provider-name: \"aws\"\n",
+	contains(t, written(func(b *bytes.Buffer) { writeEffective(b, Palette{}, e) }), "rke2 fleet-default/wharf  clusters/wharf.yaml:1\n", "class servers (control-plane, etcd, worker)\n", "cloud-provider-name: \"aws\"\n",
 		"from clusters/wharf.yaml:16 spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name", "over clusters/wharf.yaml:10 spec.rkeConfig.machineGlobalConfig.cloud-provider-name", "unknown-key: dropped, the release does not have the key (line 17)")
 	one := NewClass(classes[0], "kube-controller-manager-arg")
 	got := one.Lines()

@@ -32,7 +32,7 @@ func runbook(t *testing.T, target transform.Target, change func(*Runbook)) strin
 }
 
 func TestARunbookOfAFileSaysHowEachStageIsDoneAndUndone(t *testing.T) {
-	says(t, runbook(t, transform.Target{EndState: transform.EndStateExternal}, func(*Runbook) {}),
+	contains(t, runbook(t, transform.Target{EndState: transform.EndStateExternal}, func(*Runbook) {}),
 		"# Runbook: rke2 fleet-default/wharf\n", "planned from `clusters/wharf.yaml:1`", "| 01 | grant-migration-lease | to do |", "(`00-start.yaml`)",
 		"## 01 grant-migration-lease\n\n**Why.** ", "**What changes.** `01.diff` has the diff; `01.yaml` is the document afterwards", "- line ",
 		"**Do.**\n\n- [ ] apply the edit:\n\n```sh\nrke-lm apply --plan plans/wharf --stage grant-migration-lease clusters/wharf.yaml\n```", "Manually: put `01.yaml` in the place of the document.",
@@ -42,20 +42,20 @@ func TestARunbookOfAFileSaysHowEachStageIsDoneAndUndone(t *testing.T) {
 }
 
 func TestARunbookOfAPrintedObjectPatchesIt(t *testing.T) {
-	says(t, runbook(t, transform.Target{}, func(r *Runbook) {
+	contains(t, runbook(t, transform.Target{}, func(r *Runbook) {
 		r.Stages[0].Documents[0].Patch, r.Stages[0].Documents[0].UndoPatch = "01.patch.json", "01.undo.json"
 	}),
 		"Do not use kubectl replace or kubectl apply", "plans/wharf/01.patch.json", "The patch first tests the values that it changes", "Then patch the object:", "plans/wharf/01.undo.json")
-	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Stages[0].Documents[0].NoPatch = "it has no uid" }),
+	contains(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Stages[0].Documents[0].NoPatch = "it has no uid" }),
 		"There is no patch for kubectl: it has no uid.")
 }
 
 func TestARunbookOfALiveClusterNamesItInEveryCommand(t *testing.T) {
 	text := runbook(t, renaming, func(r *Runbook) { r.Live, r.Server = "fleet-default/wharf", []string{"--context=rancher"} })
-	says(t, text, "planned from its object on Rancher", "rke-lm apply --plan plans/wharf --stage grant-migration-lease --cluster fleet-default/wharf --context=rancher", "--undo grant-migration-lease --cluster fleet-default/wharf --context=rancher", "rke-lm verify --stage install-ccm --wait 60m --cluster fleet-default/wharf --context=rancher", "**These errors block the stage.**")
+	contains(t, text, "planned from its object on Rancher", "rke-lm apply --plan plans/wharf --stage grant-migration-lease --cluster fleet-default/wharf --context=rancher", "--undo grant-migration-lease --cluster fleet-default/wharf --context=rancher", "rke-lm verify --stage install-ccm --wait 60m --cluster fleet-default/wharf --context=rancher", "**These errors block the stage.**")
 	assert.True(t, !strings.Contains(text, "Manually: "), "it names a file")
 }
 
 func TestARunbookOfAStreamReadsAndWritesStreams(t *testing.T) {
-	says(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Files = []string{"-"} }), "--stage grant-migration-lease - < cluster.yaml > changed.yaml")
+	contains(t, runbook(t, transform.Target{}, func(r *Runbook) { r.Files = []string{"-"} }), "--stage grant-migration-lease - < cluster.yaml > changed.yaml")
 }

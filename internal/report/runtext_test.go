@@ -15,7 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
-// waits are three looks at two machines, of which one gets on.
+// waits are three observations of two machines, of which one gets on.
 func waits() []RunEvent {
 	observe := func(state string, done bool) RunEvent {
 		return RunEvent{Event: migrate.Event{Type: migrate.Awaited, Message: "machine a: x", Machines: []rollout.MachineProgress{{Name: "a", Node: "n-a", Waiting: "x"}, {Name: "b", Node: "n-b", Waiting: state, Done: done}}}}

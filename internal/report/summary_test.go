@@ -45,7 +45,7 @@ next: rke-lm apply --next a.yaml
 `
 	assert.Equal(t, written(func(b *bytes.Buffer) { aSummary().Write(b, Palette{}) }), want)
 	wide := written(func(b *bytes.Buffer) { WriteStatuses(b, Palette{Wide: true, Width: 40}, aSummary().Rows) })
-	says(t, wide, "CLUSTER ", "DISTRO ", "BLOCKED BY ", "RESTARTS ", "FILE\n", "rke2 ", "node-rename (switch-to-external) ", "node-rename, csi-gate-stale ", "control-plane, etcd, general ", "clusters/orchard.yaml\n")
+	contains(t, wide, "CLUSTER ", "DISTRO ", "BLOCKED BY ", "RESTARTS ", "FILE\n", "rke2 ", "node-rename (switch-to-external) ", "node-rename, csi-gate-stale ", "control-plane, etcd, general ", "clusters/orchard.yaml\n")
 }
 
 func TestASummaryFitsTheTerminal(t *testing.T) {
@@ -71,10 +71,10 @@ func TestANarrowTableHasShorterCellsBeforeItHasFewerColumns(t *testing.T) {
 		assert.EqualSlices(t, lists.Map(statuses(width, rows)[:len(want)], words), want, "width", width)
 	}
 	twins := []Status{{Name: "fleet-default/harbour", Situation: plan.ProgressNone}, {Name: "fleet-eu/harbour"}}
-	says(t, strings.Join(statuses(40, twins), "\n"), "fleet-default/harbour  -        none ", "fleet-eu/harbour")
+	contains(t, strings.Join(statuses(40, twins), "\n"), "fleet-default/harbour  -        none ", "fleet-eu/harbour")
 	// Of clusters whose next stage is not known the last one is shown. What cannot be read has its whole reason.
 	rows[0].planned, rows[1] = false, Status{Name: "fleet-default/orchard", Problem: "missing permissions: list nodes, which the user does not have in any namespace of it"}
-	says(t, strings.Join(statuses(70, rows), "\n"), "VERSION ", "REACHED ", "harbour  v1.26.15 ", "enable-leader-migration", "any namespace of it")
+	contains(t, strings.Join(statuses(70, rows), "\n"), "VERSION ", "REACHED ", "harbour  v1.26.15 ", "enable-leader-migration", "any namespace of it")
 }
 
 func TestATableOfLongNamesKeepsTheReleaseAndWhatIsBlocked(t *testing.T) {

@@ -59,7 +59,7 @@ func (s *span) add(e RunEvent) {
 			return
 		}
 		s.waited = e.Message
-		e.Machines = nil // of many looks
+		e.Machines = nil // of many observations
 	}
 	if e.Owners != nil {
 		s.owners = e.Owners

@@ -37,7 +37,7 @@ const (
 	// StatusReads is how many clusters of one Rancher are read at once: of some the labels of
 	// their machines are requested.
 	StatusReads = 16
-	leasePause  = 500 * time.Millisecond // between two looks at the leases
+	leasePause  = 500 * time.Millisecond // between two observations of the leases
 	// finalReport is for how long an observation whose time ended may report what it waited for.
 	finalReport = time.Second
 )

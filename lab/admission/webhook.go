@@ -70,7 +70,7 @@ func (w *Webhook) start(ctx context.Context, of *cluster.Cluster, e *Egress, dir
 	if err != nil {
 		return err
 	}
-	port, marks, err := cluster.TakePair()
+	port, marks, err := cluster.ReservePair()
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func (k *Kubelets) pod(ctx context.Context, pod *corev1.Pod) error {
 func (k *Kubelets) begin(ctx context.Context, pod *corev1.Pod) error {
 	r := &running{result: make(chan error, 1)}
 	if program, is := k.Programs[pod.Spec.Containers[0].Name]; is {
-		// The work outlives one look, and ends with the kubelets at the latest.
+		// The work outlives one observation, and ends with the kubelets at the latest.
 		go func() { r.result <- program(ctx, pod) }()
 	} else {
 		spec, err := k.specOf(ctx, pod)
@@ -153,7 +153,7 @@ func (k *Kubelets) begin(ctx context.Context, pod *corev1.Pod) error {
 	k.mu.Lock()
 	k.pods[pod.UID] = r
 	k.mu.Unlock()
-	return k.say(ctx, pod, corev1.PodRunning, false)
+	return k.writeStatus(ctx, pod, corev1.PodRunning, false)
 }
 
 // report writes what has become of a pod into its status.
@@ -162,15 +162,15 @@ func (k *Kubelets) report(ctx context.Context, pod *corev1.Pod, r *running) erro
 		select {
 		case err := <-r.result:
 			if err != nil {
-				return errors.Join(err, k.say(ctx, pod, corev1.PodFailed, false))
+				return errors.Join(err, k.writeStatus(ctx, pod, corev1.PodFailed, false))
 			}
-			return k.say(ctx, pod, corev1.PodSucceeded, false)
+			return k.writeStatus(ctx, pod, corev1.PodSucceeded, false)
 		default:
 			return nil
 		}
 	}
 	if ready := r.keeper.current().Healthy(ctx); ready != podReady(pod) {
-		return k.say(ctx, pod, corev1.PodRunning, ready)
+		return k.writeStatus(ctx, pod, corev1.PodRunning, ready)
 	}
 	return nil
 }

@@ -78,8 +78,8 @@ func (k *Kubelets) content(ctx context.Context, pod *corev1.Pod, file string) (s
 	return "", fmt.Errorf("agent: pod %s mounts nothing at %s", pod.Name, file)
 }
 
-// say writes a pod's status.
-func (k *Kubelets) say(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase, ready bool) error {
+// writeStatus writes a pod's status.
+func (k *Kubelets) writeStatus(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase, ready bool) error {
 	pod = pod.DeepCopy()
 	status(pod, phase, ready)
 	_, err := k.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
@@ -138,7 +138,7 @@ func (k *Kubelets) mirrors(ctx context.Context, pods []corev1.Pod) error {
 		case !slices.Equal(pods[i].Spec.Containers[0].Args, s.spec.Args):
 			faults = append(faults, k.client.CoreV1().Pods(want.Namespace).Delete(ctx, want.Name, *metav1.NewDeleteOptions(0)))
 		case podReady(&pods[i]) != s.current().Healthy(ctx):
-			faults = append(faults, k.say(ctx, &pods[i], corev1.PodRunning, !podReady(&pods[i])))
+			faults = append(faults, k.writeStatus(ctx, &pods[i], corev1.PodRunning, !podReady(&pods[i])))
 		}
 	}
 	return errors.Join(faults...)
@@ -152,7 +152,7 @@ func (k *Kubelets) show(ctx context.Context, pod *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	return k.say(ctx, made, corev1.PodRunning, false)
+	return k.writeStatus(ctx, made, corev1.PodRunning, false)
 }
 
 // mirror is what a kubelet shows of the static pod that RKE2 writes.

@@ -62,7 +62,7 @@ func (b *bench) register(ctx context.Context, client kubernetes.Interface) error
 					return
 				}
 				if i%100 == 0 {
-					b.say(fmt.Sprintf("making node %d of %d", i, b.nodes))
+					b.show(fmt.Sprintf("making node %d of %d", i, b.nodes))
 				}
 				errs[w] = join(ctx, client, i)
 			}

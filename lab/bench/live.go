@@ -79,7 +79,7 @@ var answers = []column{
 
 // count runs a row through the proxy. kubectl keeps what it reads of the API, so it runs once before.
 func (b *bench) count(ctx context.Context, p *proxy, r *row, counted string) error {
-	b.say("counting: " + r.name)
+	b.show("counting: " + r.name)
 	warm := row{commands: [][]string{{b.kubectl, "get", "node", nodeName(0)}}, env: []string{"KUBECONFIG=" + counted}}
 	if err := warm.run(ctx); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (b *bench) provision(ctx context.Context, s *rancher.Server) error {
 			return fmt.Errorf("cluster %d: %w", i, err)
 		}
 		if i%50 == 0 {
-			b.say(fmt.Sprintf("making cluster %d of %d", i, b.clusters))
+			b.show(fmt.Sprintf("making cluster %d of %d", i, b.clusters))
 		}
 	}
 	return nil

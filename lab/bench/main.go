@@ -75,7 +75,7 @@ func (b *bench) run(ctx context.Context, markdown string) (err error) {
 		if err != nil {
 			return err
 		}
-		b.say("")
+		b.show("")
 		fmt.Println(text)
 		fmt.Fprintln(&all, text)
 	}
@@ -122,7 +122,7 @@ func (b *bench) measure(ctx context.Context, rows ...*row) error {
 			if r.once && round > 0 {
 				continue
 			}
-			b.say(fmt.Sprintf("round %d of %d: %s", round+1, b.rounds, r.name))
+			b.show(fmt.Sprintf("round %d of %d: %s", round+1, b.rounds, r.name))
 			if err := r.run(ctx); err != nil {
 				return err
 			}
@@ -131,8 +131,8 @@ func (b *bench) measure(ctx context.Context, rows ...*row) error {
 	return nil
 }
 
-// say shows what happens, and for how long the bench may seem to do nothing.
-func (b *bench) say(what string) {
+// show shows what happens, and for how long the bench may seem to do nothing.
+func (b *bench) show(what string) {
 	fmt.Fprintf(os.Stderr, "\r%-90s\r", what)
 	if what != "" {
 		fmt.Fprintf(os.Stderr, "%s %s", time.Now().Format("15:04:05"), what)

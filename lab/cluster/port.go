@@ -16,9 +16,9 @@ import (
 // listen on it, and when that program is started again.
 const firstPort, endOfPorts = 20000, 32768
 
-// takePort returns a TCP port of loopback that no one listens on and that no other cluster takes, of this
+// reservePort returns a TCP port of loopback that no one listens on and that no other cluster takes, of this
 // process or another one, until its mark is closed.
-func takePort() (port string, mark io.Closer, err error) {
+func reservePort() (port string, mark io.Closer, err error) {
 	for range 100 {
 		port = strconv.Itoa(firstPort + rand.IntN(endOfPorts-firstPort))
 		if mark, err = markPort(port); err == nil {
@@ -44,10 +44,10 @@ func markPort(port string) (io.Closer, error) {
 	return mark, listener.Close()
 }
 
-// TakePair returns the first of two ports that lie next to each other, and the marks of both.
-func TakePair() (first int, marks []io.Closer, err error) {
+// ReservePair returns the first of two ports that lie next to each other, and the marks of both.
+func ReservePair() (first int, marks []io.Closer, err error) {
 	for range 100 {
-		port, mark, err := takePort()
+		port, mark, err := reservePort()
 		if err != nil {
 			return 0, nil, err
 		}
@@ -66,7 +66,7 @@ func TakePair() (first int, marks []io.Closer, err error) {
 
 // port takes a port for as long as the cluster lives.
 func (c *Cluster) port() (string, error) {
-	port, mark, err := takePort()
+	port, mark, err := reservePort()
 	if err != nil {
 		return "", err
 	}

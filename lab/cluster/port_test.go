@@ -11,7 +11,7 @@ import (
 )
 
 func TestAPortIsTakenUntilItIsReleased(t *testing.T) {
-	port, mark, err := takePort()
+	port, mark, err := reservePort()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func (c *Charts) Stop() {
 	<-c.ended
 }
 
-// follow looks again and again. What fails is tried again with the next look.
+// follow looks again and again. What fails is tried again with the next observation.
 func (c *Charts) follow(ctx context.Context) {
 	defer close(c.ended)
 	for ctx.Err() == nil {

@@ -299,7 +299,7 @@ func TestALeaderMigrationOverThreeClustersAndTenSimulatedOnesOfARancher(t *testi
 	for _, one := range k.now().Status.Clusters {
 		assert.Equal(t, one.TwoOwnersSeconds, 0, one)
 	}
-	k.elsewhere("second")
+	k.manageByAnother("second")
 	k.owned()
 	needed := slices.DeleteFunc(rollout.Permissions("controller", rollout.Subject{}), func(r rollout.Permission) bool {
 		return r.Verb == "create" && r.Resource == "configmaps" // kube-apiserver itself asks for it where what is applied does not exist
@@ -423,9 +423,9 @@ func (k *controlled) owned() {
 	assert.DeepEqual(k, spec["agentEnvVars"], edited, "the edit of another user is lost (-want +got)")
 }
 
-// elsewhere lets another program manage a cluster, and expects the next change of it to be explained until none does and a
+// manageByAnother lets another program manage a cluster, and expects the next change of it to be explained until none does and a
 // retry finds that.
-func (k *controlled) elsewhere(name string) {
+func (k *controlled) manageByAnother(name string) {
 	k.Helper()
 	k.mark(name, `{"labels":{"fleet":"elsewhere"},"annotations":{"argocd.argoproj.io/tracking-id":"another"}}`)
 	k.name = "elsewhere"

@@ -95,8 +95,8 @@ func (c *managed) crossed() {
 	}, []int{0}, "--until", stages.EnableLeaderMigration)
 }
 
-// hold keeps a machine from following, until the function that it returns is called.
-func (c *managed) hold() (release func()) {
+// pause keeps a machine from following, until the function that it returns is called.
+func (c *managed) pause() (release func()) {
 	ctx := context.WithoutCancel(c.Context())
 	if err := c.downstream.Suspend(ctx, c.downstream.Machines[1].Name); err != nil {
 		c.Error(err)
@@ -152,7 +152,7 @@ func (c *managed) restarted() {
 func (c *managed) neverReady() {
 	c.Helper()
 	var release func()
-	c.rancher.Before(edits, func() { release = c.hold() })
+	c.rancher.Before(edits, func() { release = c.pause() })
 	if _, text := c.result(c.start(nil, "migrate", "--timeout", "30s"), 3); release == nil {
 		c.Fatalf("the run gave up before the last edit\n%s", text)
 	}
@@ -170,15 +170,15 @@ func (c *managed) notReady() {
 	c.Helper()
 	ctx := context.WithoutCancel(c.Context())
 	machine := c.downstream.Machines[0].Name
-	says := func(ready corev1.ConditionStatus) {
+	becomes := func(ready corev1.ConditionStatus) {
 		if err := c.downstream.SetReady(ctx, machine, ready); err != nil {
 			c.Error(err)
 		}
 	}
-	says(corev1.ConditionFalse)
+	becomes(corev1.ConditionFalse)
 	c.during(func(e report.RunEvent) bool {
 		return e.Type == migrate.Awaited && strings.Contains(e.Message, "the control plane is NotReady")
-	}, func() { says(corev1.ConditionTrue) }, []int{0})
+	}, func() { becomes(corev1.ConditionTrue) }, []int{0})
 }
 
 // conflict lets another client change what a stage is about to change, after it was planned. The run is

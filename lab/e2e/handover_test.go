@@ -27,13 +27,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// handOvers names the environment variable that has the gaps measured: how often for each row of the table.
-const handOvers = "LAB_HANDOVERS"
+// handovers names the environment variable that has the gaps measured: how often for each row of the table.
+const handovers = "LAB_HANDOVERS"
 
 // measuring returns how often, and skips a test where that is not asked for.
 func measuring(t *testing.T) int {
 	t.Helper()
-	n, _ := strconv.Atoi(os.Getenv(handOvers))
+	n, _ := strconv.Atoi(os.Getenv(handovers))
 	if n < 1 {
 		t.Skip("takes hours; make handover runs it")
 	}

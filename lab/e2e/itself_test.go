@@ -76,8 +76,8 @@ func strategy(o map[string]any) map[string]any {
 	return o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["upgradeStrategy"].(map[string]any)
 }
 
-// looks returns the state of the cluster, and the generation of its object.
-func (c *itself) looks() (state, int64) {
+// read returns the state of the cluster, and the generation of its object.
+func (c *itself) read() (state, int64) {
 	c.Helper()
 	o := assert.Value(c.provisioned.Object(c.Context()))(c)
 	return c.stateOf(rke2.Format(), o.Object), o.GetGeneration()
@@ -99,13 +99,13 @@ func (c *itself) least(verbs ...string) {
 // An RKE2 cluster of Rancher itself goes all the way and comes back, while Services are made.
 func TestMigrateAndRollbackOnRancherItself(t *testing.T) {
 	c := provision(t, "1", whole, whole, worker)
-	inTree, _ := c.looks()
+	inTree, _ := c.read()
 	stop := c.busy()
 	c.least("migrate", "rollback")
 	c.rke("migrate", "--etcd-snapshot", "--canary-service")
 	c.served()
 	c.writers(cluster.KCM, cluster.CCM)
-	external, generation := c.looks()
+	external, generation := c.read()
 	if len(external.Workload) != 1 || cmp.Equal(inTree, external) {
 		c.Errorf("the cluster is not migrated: %+v", external)
 	}
@@ -115,8 +115,8 @@ func TestMigrateAndRollbackOnRancherItself(t *testing.T) {
 		return err == nil && len(names) == 4
 	})
 
-	c.toldOf(c.rke("migrate"), "nothing to do")
-	again, unchanged := c.looks()
+	c.prints(c.rke("migrate"), "nothing to do")
+	again, unchanged := c.read()
 	if diff := cmp.Diff(external, again); diff != "" || generation != unchanged {
 		c.Errorf("a second run wrote: generations %d and %d (-before +after):\n%s", generation, unchanged, diff)
 	}
@@ -125,7 +125,7 @@ func TestMigrateAndRollbackOnRancherItself(t *testing.T) {
 	stop()
 	c.served()
 	c.writers(cluster.KCM, cluster.CCM, cluster.KCM)
-	back, _ := c.looks()
+	back, _ := c.read()
 	assert.DeepEqual(c, back, inTree, "the cluster has not come back (-want +got)")
 	c.end("rancher-itself")
 }
@@ -138,7 +138,7 @@ func TestWhatHappensToAMigrationOnRancherItself(t *testing.T) {
 	c.failsTwice()
 	c.atOnce()
 	c.edited()
-	c.toldOf(c.rke("migrate"), "nothing to do")
+	c.prints(c.rke("migrate"), "nothing to do")
 	stop()
 	c.served()
 	c.writers(cluster.KCM, cluster.CCM)
@@ -151,12 +151,12 @@ func (c *itself) failsTwice() {
 	c.Helper()
 	m := c.provisioned.Machines[0]
 	m.Fail(2)
-	c.toldOf(c.rke("migrate", "--until", stages.EnableLeaderMigration),
+	c.prints(c.rke("migrate", "--until", stages.EnableLeaderMigration),
 		"machine "+m.Name+": 1 attempt of its plan failed", "machine "+m.Name+": 2 attempts of its plan failed", "install: no space left on device")
 }
 
 // atOnce shows that Rancher lets the control planes without etcd follow at once: one gets its plan while the other
-// looks at none.
+// read at none.
 func (c *itself) atOnce() {
 	c.Helper()
 	stalled, other := c.provisioned.Machines[1], c.provisioned.Machines[2]

@@ -48,7 +48,7 @@ type watched struct {
 	mu        sync.Mutex
 	timeline  check.Timeline
 	intervals []check.Interval
-	longest   time.Duration // that a look took
+	longest   time.Duration // that an observation took
 }
 
 // watch looks as rke-lm does, through the API server alone.
@@ -83,7 +83,7 @@ func (w *watched) end() []check.Interval {
 	return w.intervals
 }
 
-// strays returns the writes to AWS whose manager was no owner by the timeline around that moment. A look
+// strays returns the writes to AWS whose manager was no owner by the timeline around that moment. An observation
 // takes a while, and what could not be determined is no failure.
 func strays(intervals []check.Interval, writes []aws.Call, around time.Duration) []aws.Call {
 	return slices.DeleteFunc(slices.Clone(writes), func(c aws.Call) bool {
@@ -95,7 +95,7 @@ func strays(intervals []check.Interval, writes []aws.Call, around time.Duration)
 	})
 }
 
-// blur is how exact what owners saw is in time: it looks again and again, and a look takes a while.
+// blur is how exact what owners saw is in time: it looks again and again, and an observation takes a while.
 func (w *watched) blur() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,7 +103,7 @@ func (w *watched) blur() time.Duration {
 }
 
 // seenOwner waits until one manager has been the owner for so long that no look can have missed it. A leader
-// that is replaced at once may have written to AWS between two looks.
+// that is replaced at once may have written to AWS between two observations.
 func (s *scenario) seenOwner(w *watched) {
 	s.Helper()
 	s.eventually("an owner that is seen", func(context.Context) bool {
@@ -172,7 +172,7 @@ func TestTwoOwnersAreSeenAsTwo(t *testing.T) {
 	s.twoOwners()
 	var intervals []check.Interval
 	s.eventually("two owners that are seen", func(ctx context.Context) bool {
-		kube.Pause(ctx, time.Second) // a look or two
+		kube.Pause(ctx, time.Second) // an observation or two
 		intervals = seen.end()
 		last := intervals[len(intervals)-1]
 		return last.Count == 2 && last.Unknown == "" && slices.Contains(last.Doubled, check.Service)

@@ -176,16 +176,16 @@ func (o *operator) remove(namespace, kinds, name string) error {
 
 // remove takes objects out of the cluster, if they are there. What a chart brings is for the agent.
 func (s *scenario) remove(namespace, kinds, name string) error {
-	take := map[string]func(context.Context, string, metav1.DeleteOptions) error{
+	remove := map[string]func(context.Context, string, metav1.DeleteOptions) error{
 		"configmap":   s.client.CoreV1().ConfigMaps(namespace).Delete,
 		"role":        s.client.RbacV1().Roles(namespace).Delete,
 		"rolebinding": s.client.RbacV1().RoleBindings(namespace).Delete,
 	}
 	for _, kind := range strings.Split(kinds, ",") {
-		if take[kind] == nil {
+		if remove[kind] == nil {
 			continue
 		}
-		if err := take[kind](s.Context(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		if err := remove[kind](s.Context(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}

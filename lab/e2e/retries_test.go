@@ -21,11 +21,11 @@ func TestARunOverAClusterOfARancherWaitsForPlansThatFail(t *testing.T) {
 	c := rke2Cluster(t)
 	machine, stop := c.downstream.Machines[0].Name, c.busy()
 	c.downstream.FailPlans(machine, 1, printed)
-	c.toldOf(c.rke("migrate", "--until", "enable-leader-migration"), "machine "+machine+": 1 attempt of its plan failed", "install: no space left on device")
+	c.prints(c.rke("migrate", "--until", "enable-leader-migration"), "machine "+machine+": 1 attempt of its plan failed", "install: no space left on device")
 
 	c.downstream.FailPlans(machine, -1, printed)
 	_, message := c.result(c.start(nil, "migrate", "--timeout", "1m"), 3)
-	c.toldOf(message, "stopped at install-ccm: not complete within 1m0s (--timeout): machine "+machine+": ", "attempts of its plan failed, and its rancher-system-agent retries")
+	c.prints(message, "stopped at install-ccm: not complete within 1m0s (--timeout): machine "+machine+": ", "attempts of its plan failed, and its rancher-system-agent retries")
 
 	c.downstream.FailPlans(machine, 0, "")
 	c.rke("migrate")
@@ -37,8 +37,8 @@ func TestARunOverAClusterOfARancherWaitsForPlansThatFail(t *testing.T) {
 	c.end("plans-that-fail")
 }
 
-// toldOf requires that a run said all of this, and no secret.
-func (s *scenario) toldOf(message string, parts ...string) {
+// prints requires that a run said all of this, and no secret.
+func (s *scenario) prints(message string, parts ...string) {
 	s.Helper()
 	for _, part := range parts {
 		assert.Contains(s, message, part, "the run does not say")

@@ -69,12 +69,12 @@ func (s *scenario) forwardAndBack(w route, last string) {
 			s.backward(tr)
 		}
 	})
-	s.handedBack(w.transitions[:n])
+	s.wroteInOrder(w.transitions[:n])
 }
 
-// handedBack requires that one manager after the other wrote to AWS, the in-tree provider at last, and that
+// wroteInOrder requires that one manager after the other wrote to AWS, the in-tree provider at last, and that
 // no one owned the controllers for no longer than takeovers take.
-func (s *scenario) handedBack(of []transition) {
+func (s *scenario) wroteInOrder(of []transition) {
 	s.Helper()
 	order := []cluster.Component{cluster.KCM}
 	if slices.ContainsFunc(of, func(tr transition) bool { return tr.step.Stage.Name == stages.SwitchToExternal }) {

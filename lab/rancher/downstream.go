@@ -129,13 +129,15 @@ func (d *Downstream) node(ctx context.Context, name string, change func(*corev1.
 
 // Suspend makes a machine follow no plan, and its node not ready, until Release.
 func (d *Downstream) Suspend(ctx context.Context, machine string) error {
-	return d.hold(ctx, machine, corev1.ConditionFalse)
+	return d.setPaused(ctx, machine, corev1.ConditionFalse)
 }
 
 // Release lets a machine follow again.
-func (d *Downstream) Release(ctx context.Context) error { return d.hold(ctx, "", corev1.ConditionTrue) }
+func (d *Downstream) Release(ctx context.Context) error {
+	return d.setPaused(ctx, "", corev1.ConditionTrue)
+}
 
-func (d *Downstream) hold(ctx context.Context, machine string, ready corev1.ConditionStatus) error {
+func (d *Downstream) setPaused(ctx context.Context, machine string, ready corev1.ConditionStatus) error {
 	d.mu.Lock()
 	which := machine
 	if which == "" {

@@ -281,7 +281,7 @@ func (l *roles) noneCanGo(a action) {
 			continue
 		}
 		l.bind(rest)
-		l.gone(rule)
+		l.awaitRemoved(rule)
 		restore := l.condition(a, rule)
 		before := len(l.Requests())
 		out, err := l.run(path, args...)
@@ -321,8 +321,8 @@ func (l *roles) missed(r left, before int) bool {
 	})
 }
 
-// gone waits until the API server knows that the user may do nothing of what a rule says.
-func (l *roles) gone(r left) {
+// awaitRemoved waits until the API server knows that the user may do nothing of what a rule says.
+func (l *roles) awaitRemoved(r left) {
 	l.Helper()
 	c := l.downstream
 	if r.from.local {
@@ -358,7 +358,7 @@ func (l *roles) status() {
 			return
 		}
 		l.bind(rest)
-		l.gone(rule)
+		l.awaitRemoved(rule)
 		out, err := l.run("", "status")
 		missed := err != nil && strings.Contains(out, "missing permissions:") && strings.Contains(out, "RKE")
 		if rule.rule.APIGroups[0] == v1alpha1.GroupVersion.Group { // the clusters are shown all the same

@@ -98,7 +98,7 @@ func (e *engine) sync(ctx context.Context) error {
 	if ranchertest.Same(config, applied) {
 		return nil
 	}
-	if err := e.say(ctx, "Unknown", "updating the cluster"); err != nil {
+	if err := e.writeState(ctx, "Unknown", "updating the cluster"); err != nil {
 		return err
 	}
 	if done, err := e.up(ctx, config); err != nil || !done {
@@ -124,8 +124,8 @@ func (e *engine) nodes() (list []any) {
 	return list
 }
 
-// say reports how RKE's run goes.
-func (e *engine) say(ctx context.Context, is, message string) error {
+// writeState reports how RKE's run goes.
+func (e *engine) writeState(ctx context.Context, is, message string) error {
 	return e.change(ctx, managed, "", e.ID, func(o map[string]any) { ranchertest.Updating(o, is, message) })
 }
 

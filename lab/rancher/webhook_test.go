@@ -62,7 +62,7 @@ func TestTheFlagsThatKubeAPIServerGathersAreKnown(t *testing.T) {
 		t.Fatalf("%d flags in:\n%s", len(found), help)
 	}
 	for _, m := range found {
-		if !args.Gathers(m[1]) {
+		if !args.Accumulates(m[1]) {
 			t.Errorf("every occurrence of --%s counts", m[1])
 		}
 	}

@@ -39,11 +39,11 @@ func (s *Server) startClusterAPI(ctx context.Context) error {
 	if err := s.define(ctx, a.pem); err != nil {
 		return err
 	}
-	serving, marks, err := cluster.TakePair()
+	serving, marks, err := cluster.ReservePair()
 	if err != nil {
 		return err
 	}
-	health, more, err := cluster.TakePair()
+	health, more, err := cluster.ReservePair()
 	if err != nil {
 		return err
 	}

@@ -16,26 +16,26 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
-// looks are what the reading of rke-lm and the summary that Rancher shows make of one object.
-type looks struct{ ours, rancher string }
+// readings are what the reading of rke-lm and the summary that Rancher shows make of one object.
+type readings struct{ ours, rancher string }
 
 // The objects were recorded while Rancher itself took a cluster through a migration: one of every set of conditions. Of
 // control planes both readings are the same; rke-lm keeps its own, which names the condition, works for RKE as well and
 // needs no further module. Of machines they are not, and why is here.
 func TestWhatRkeLmReadsOfRanchersObjectsAndWhatRanchersSummaryShows(t *testing.T) {
 	text := assert.Value(os.ReadFile("testdata/conditions.jsonl"))(t)
-	got := map[string]map[looks]int{}
+	got := map[string]map[readings]int{}
 	for line := range strings.Lines(string(text)) {
 		o := &unstructured.Unstructured{}
 		assert.NilError(t, json.Unmarshal([]byte(line), &o.Object))
 		ours := assert.Value(read(o.GetKind(), []byte(line)))(t)
 		kind := o.GetKind() + " " + o.GroupVersionKind().Version
 		if got[kind] == nil {
-			got[kind] = map[looks]int{}
+			got[kind] = map[readings]int{}
 		}
-		got[kind][looks{ours, shown(o)}]++
+		got[kind][readings{ours, shown(o)}]++
 	}
-	for kind, want := range map[string][]looks{
+	for kind, want := range map[string][]readings{
 		"RKEControlPlane v1": {{"waits", "waits"}, {"settled", "ready"}},
 		// rke-lm asks only whether Cluster API found the Node: the rest is in the plan, and there first. The
 		// summary is not ready while the planner works, and an error when a plan failed. Of v1beta1, which is

@@ -127,7 +127,7 @@ func (m *Machine) connect(ctx context.Context, labels map[string]string) error {
 	return err
 }
 
-// follow looks at the plan again and again. What fails is tried again with the next look.
+// follow looks at the plan again and again. What fails is tried again with the next observation.
 func (m *Machine) follow(ctx context.Context) {
 	defer close(m.ended)
 	for ctx.Err() == nil {

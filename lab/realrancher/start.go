@@ -31,7 +31,7 @@ const system = "cattle-system"
 
 // startRancher starts the server, and returns when it gives out tokens.
 func (s *Server) startRancher(ctx context.Context) error {
-	port, marks, err := cluster.TakePair()
+	port, marks, err := cluster.ReservePair()
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ var applied = []string{
 	"/var/lib/rancher/rke2/server/manifests/rancher/rke2-etcd-snapshot-extra-metadata.yaml",
 }
 
-// look tries the plan if it is due, and says in the Secret what came of it.
+// applyIfDue tries the plan if it is due, and says in the Secret what came of it.
 func (m *Machine) observe(ctx context.Context) error {
 	if m.isStalled() {
 		return nil

@@ -11,11 +11,11 @@ import (
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
-// gathered are the flags of kube-apiserver of which every occurrence counts, in their
+// accumulated are the flags of kube-apiserver of which every occurrence counts, in their
 // order: lists, and maps whose entries are merged (kubernetes cmd/kube-apiserver, 1.22
 // to 1.35: StringSlice, StringArray, the maps of component-base/cli/flag, vmodule). Of
 // all others the last one counts.
-var gathered = map[string]bool{
+var accumulated = map[string]bool{
 	"admission-control": true, "allow-metric-labels": true, "api-audiences": true, "authorization-always-allow-paths": true,
 	"authorization-mode": true, "cors-allowed-origins": true, "disable-admission-plugins": true, "disabled-metrics": true,
 	"emulated-version": true, "enable-admission-plugins": true, "etcd-servers": true, "etcd-servers-overrides": true,
@@ -27,8 +27,8 @@ var gathered = map[string]bool{
 	"tls-sni-cert-key": true, "vmodule": true, "watch-cache-sizes": true,
 }
 
-// Gathers reports whether every occurrence of a flag of kube-apiserver counts.
-func Gathers(flag string) bool { return gathered[flag] }
+// Accumulates reports whether every occurrence of a flag of kube-apiserver counts.
+func Accumulates(flag string) bool { return accumulated[flag] }
 
 // ForAPIServer returns what kube-apiserver makes of arguments, in one form: two lists
 // mean the same to it where this is equal. The order among different flags is not kept;
@@ -38,7 +38,7 @@ func ForAPIServer(list []Arg) []Arg {
 	for _, a := range list {
 		name := strings.ReplaceAll(a.Name, "_", "-") // as the flags of components are read
 		a = Arg{Name: name, Value: a.Value, Text: name + "=" + a.Value}
-		if !Gathers(name) {
+		if !Accumulates(name) {
 			byFlag[name] = nil
 		}
 		byFlag[name] = append(byFlag[name], a)

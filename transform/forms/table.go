@@ -80,7 +80,7 @@ func hinted(plain string) bool {
 	return slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(plain, hint) })
 }
 
-// Possible is the quick look at a text: false means that it is of no form.
+// Possible is the quick check of a text: false means that it is of no form.
 func Possible(text []byte) bool { return hinted(plain(decoded(string(text)))) }
 
 // spelled matches escapes and binary values, which hide a key from a search and not from what reads the file.

@@ -53,7 +53,7 @@ func Evaluate(doc *yamledit.Document, use Use) error {
 	if k := use.PatchOf; k != nil {
 		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), "a patch of "+k.File+", not a cluster", k.instead())
 	}
-	if e, has := lists.Find(Effects(doc, use), func(e Effect) bool { return !e.apart }); has {
+	if e, has := lists.Find(Effects(doc, use), func(e Effect) bool { return !e.keepsContent }); has {
 		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), e.Text()+", so this is not what reaches the cluster: a patch can replace a list that is edited here", use.instead(e.by))
 	}
 	return nil
@@ -70,7 +70,7 @@ type Effect struct {
 func (e Effect) Place() (file string, line int) { return e.file, e.line }
 
 // Fails reports whether an effect is that a layer cannot be built, or not be read as a whole.
-func (e Effect) Fails() bool { return e.apart && e.path == "" }
+func (e Effect) Fails() bool { return e.keepsContent && e.path == "" }
 
 // From is the folder of its layer as seen from the document.
 func (e Effect) From() string { return e.from }
@@ -119,7 +119,7 @@ func (p patch) Text() string {
 	switch {
 	case p.renames():
 		return at + " changes " + p.path + ": that is another cluster, and the first one may be deleted"
-	case p.apart:
+	case p.keepsContent:
 		return at + " has a resource that is not in this repository, and nothing may be built of it"
 	}
 	switch p.path {

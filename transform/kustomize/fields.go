@@ -55,12 +55,12 @@ func (k *Kustomization) replacement(item yamledit.Node) {
 	for _, into := range item.Get("targets").Items() {
 		of := target(into.Get("select"))
 		if !into.Get("fieldPaths").Exists() { // kustomize takes the name
-			k.patches = append(k.patches, patch{file: file, line: into.Line(), to: of, path: "metadata.name", text: textOf(item), apart: true, copies: true})
+			k.patches = append(k.patches, patch{file: file, line: into.Line(), to: of, path: "metadata.name", text: textOf(item), keepsContent: true, copies: true})
 		}
 		for _, path := range into.Get("fieldPaths").Items() {
 			p, _ := path.String()
 			if _, counts := pointed(strings.ReplaceAll(p, ".", "/")); counts {
-				k.patches = append(k.patches, patch{file: file, line: path.Line(), to: of, path: p, text: textOf(item.Get("source")) + textOf(into), apart: ofName(p), copies: true})
+				k.patches = append(k.patches, patch{file: file, line: path.Line(), to: of, path: p, text: textOf(item.Get("source")) + textOf(into), keepsContent: ofName(p), copies: true})
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (k *Kustomization) refs(has func(path string) bool) {
 			ref, _ := item.String()
 			in := func(name string) bool { return has(path.Join(ref, name)) }
 			if !has(ref) && !slices.ContainsFunc(FileNames(), in) {
-				k.patches = append(k.patches, patch{file: k.File, line: item.Line(), text: ref, apart: key != "components"})
+				k.patches = append(k.patches, patch{file: k.File, line: item.Line(), text: ref, keepsContent: key != "components"})
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (k *Kustomization) plugin(item yamledit.Node, load Load) {
 		case builtin && slices.Contains(harmless, kind) && !strings.Contains(text, localConfig):
 			k.specs(doc.Root().Get("fieldSpecs"))
 		case builtin && slices.Contains(renaming, kind):
-			k.patches = append(k.patches, patch{file: k.File, line: item.Line(), path: "metadata.name", text: text, apart: true})
+			k.patches = append(k.patches, patch{file: k.File, line: item.Line(), path: "metadata.name", text: text, keepsContent: true})
 		default:
 			k.patches = append(k.patches, patch{file: k.File, line: item.Line(), text: digest(load, item, true, nil), copies: kind == "ReplacementTransformer"})
 		}
@@ -204,7 +204,7 @@ func (k *Kustomization) configuration(item yamledit.Node, load Load) {
 func (k *Kustomization) specs(list yamledit.Node) {
 	for _, spec := range list.Items() {
 		if path, counts := pointed(str(spec, "path")); counts && path != whole {
-			k.patches = append(k.patches, patch{file: spec.Document().File(), line: spec.Line(), to: selector{kind: word{text: str(spec, "kind")}}, path: path, text: textOf(spec), apart: ofName(path)})
+			k.patches = append(k.patches, patch{file: spec.Document().File(), line: spec.Line(), to: selector{kind: word{text: str(spec, "kind")}}, path: path, text: textOf(spec), keepsContent: ofName(path)})
 		}
 		k.specs(spec.Get("fieldSpecs"))
 	}

@@ -21,12 +21,12 @@ type patch struct {
 	path string // of the first field that it changes; "" for what cannot be read
 	text string // what it does: two with one text do the same
 
-	apart  bool // it changes nothing that the document says, but its name, or whether the layer can be built
-	copies bool // its values are those of other objects
+	keepsContent bool // it changes nothing that the document says, but its name, or whether the layer can be built
+	copies       bool // its values are those of other objects
 }
 
 // renames reports whether a patch changes the name of an object.
-func (p patch) renames() bool { return p.apart && p.path != "" }
+func (p patch) renames() bool { return p.keepsContent && p.path != "" }
 
 // selector says which objects a patch changes.
 type selector struct{ kind, name, namespace word }
@@ -185,7 +185,7 @@ func (k *Kustomization) read(file string, line int, to *selector, text string, o
 			of = *to
 		}
 		for _, p := range changes(root, options) {
-			p.line, p.to, p.apart = cmp.Or(line, p.line), of, ofName(p.path)
+			p.line, p.to, p.keepsContent = cmp.Or(line, p.line), of, ofName(p.path)
 			k.patches = append(k.patches, p)
 		}
 	}

@@ -55,8 +55,8 @@ func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
 func TestARevokedGrantThatWasAloneIsUndetermined(t *testing.T) {
 	b := bundleIn(t, "manifests: |-\n  "+strings.ReplaceAll(strings.TrimSpace(Grant(Lease)), "\n", "\n  ")+"\nrest: 1\n")
 	assert.Error(edited(t, b, revoking(b, transform.Target{})))(t, "either absent or empty")
-	gone, err := edited(t, b, revoking(b, transform.Target{CanonicalForm: true}))
-	assert.True(t, err == nil && !gone.At().Exists(), err)
+	removed, err := edited(t, b, revoking(b, transform.Target{CanonicalForm: true}))
+	assert.True(t, err == nil && !removed.At().Exists(), err)
 }
 
 func TestAnotherRoleOfTheNameIsNotTouched(t *testing.T) {

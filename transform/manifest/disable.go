@@ -32,7 +32,7 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 			"The annotation " + markKey + " records it. The permission on the lease stays, because a rollback needs it.",
 		Change: transform.ChangeOf(m.Doc, m.target, m.disableEdit, m.checkDisable, m.disableUndo),
 		Early:  func() bool { return !m.finished() && !m.on(leaderFlag) },
-		After:  append(m.rollOut(), m.configurationGone()...),
+		After:  append(m.rollOut(), m.removeConfiguration()...),
 
 		UndoBefore: m.configurationBack(),
 		UndoAfter:  m.rollOut(),

@@ -28,7 +28,7 @@ func (m *migration) installCCM() transform.Stage {
 		Change:     transform.ChangeOf(m.Doc, m.target, m.installEdit, m.checkJoin, m.joinUndo),
 		Before:     m.configurationActions(),
 		After:      m.rollOut(),
-		UndoBefore: []action.Action{m.takeDown()},
+		UndoBefore: []action.Action{m.removeManager()},
 		Withdrawn:  true,
 		Files:      m.configurationFiles,
 	}, "start this one and switch the other one in one change")

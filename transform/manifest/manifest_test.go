@@ -51,7 +51,7 @@ func TestManifestsAreFoundAmongOthers(t *testing.T) {
 	}
 }
 
-func TestQuickLookPassesOverTextsThatOnlyNameAManager(t *testing.T) {
+func TestAQuickReadSkipsTextsThatOnlyNameAManager(t *testing.T) {
 	for _, text := range []string{
 		"kind: PrometheusRule\nname: kube-controller-manager\n",
 		"kubeControllerManager: {}\n# kind: Pod\n",

@@ -74,9 +74,9 @@ func (m *migration) configure(byFile, byObject string) []action.Action {
 	return []action.Action{action.ApplyFile(m.configMap()+".yaml", byObject+"; the pods do not start without it")}
 }
 
-// takeDown takes the cloud-controller-manager out of the cluster. Its manifest
+// removeManager removes the cloud-controller-manager of the cluster. Its manifest
 // without the flag must not get there: it would be a second owner.
-func (m *migration) takeDown() action.Action {
+func (m *migration) removeManager() action.Action {
 	const why = "remove the manager, and do not start it again: without the flag it would run the cloud controllers at the same time as kube-controller-manager"
 	if m.Kind == kindPod {
 		return action.RemoveFile(podFile(m.Doc.File(), m.Component), "on the control-plane nodes, one at a time, "+why)
@@ -84,9 +84,9 @@ func (m *migration) takeDown() action.Action {
 	return action.DeleteAll(m.namespace(), strings.ToLower(m.Kind), m.Name, why)
 }
 
-// configurationGone takes the configuration away once nothing mounts it. The file
+// removeConfiguration takes the configuration away once nothing mounts it. The file
 // of a node serves the cloud-controller-manager after the switch, too.
-func (m *migration) configurationGone() []action.Action {
+func (m *migration) removeConfiguration() []action.Action {
 	_, found := m.flag(configFlag)
 	switch {
 	case !found && !m.configures() || m.Kind == kindConfiguration:

@@ -56,7 +56,7 @@ func (m *migration) credentials() transform.Preparation {
 // switchAfter follows the edit: the other components, the kubelets last.
 func (m *migration) switchAfter() []action.Action {
 	list := append(m.rollOut(), m.providers(inTree, external, "at the end")...)
-	return append(list, m.configurationGone()...)
+	return append(list, m.removeConfiguration()...)
 }
 
 // switchUndoBefore is what the reverse needs first: the configuration, which may have

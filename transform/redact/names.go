@@ -116,7 +116,7 @@ func wordsOf(key string) []string {
 	var last rune
 	for _, r := range key {
 		switch {
-		case joins(r):
+		case isSeparator(r):
 			b.WriteByte(' ')
 		case unicode.IsUpper(r) && unicode.IsLower(last):
 			b.WriteByte(' ')
@@ -129,4 +129,4 @@ func wordsOf(key string) []string {
 	return strings.Fields(b.String())
 }
 
-func joins(r rune) bool { return strings.ContainsRune("-_. $:", r) }
+func isSeparator(r rune) bool { return strings.ContainsRune("-_. $:", r) }

@@ -85,7 +85,7 @@ func Selector(s string) string {
 	return Text(s)
 }
 
-// counted is told how many bytes were looked at; nil but in a test, which proves that
+// counted gets how many bytes were looked at; nil but in a test, which proves that
 // the work grows with a text and not with its square.
 var counted func(bytes int)
 

@@ -20,7 +20,7 @@ type scanner struct {
 	work  int // bytes looked at
 }
 
-// lookahead bounds how far a single place may look lookahead and back.
+// lookahead bounds how far from a single place a text is read, in both directions.
 const lookahead = 1024
 
 // shapes returns the places of what looks like a secret by itself.

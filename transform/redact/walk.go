@@ -70,7 +70,7 @@ func (w *walker) mapping(n yamledit.Node) {
 			w.hide(c, refers)
 		case isCloudConfig(key):
 			w.settings(c)
-		case secretKey(key) && !gathers(c):
+		case secretKey(key) && !describesItself(c):
 			w.hide(c, refers)
 		default:
 			w.node(c, key)
@@ -106,9 +106,9 @@ func heading(children []yamledit.Node) (kind string, secretValue, pair bool) {
 	return kind, secretValue, pair
 }
 
-// gathers reports whether the name of a secret is that of a mapping which says more
+// describesItself reports whether the name of a secret is that of a mapping which says more
 // about itself: which Secret a volume mounts, how an API server authorizes.
-func gathers(n yamledit.Node) bool {
+func describesItself(n yamledit.Node) bool {
 	return n.IsMap() && (n.Get("secretName").Exists() || strings.EqualFold(n.Key(), "authorization"))
 }
 

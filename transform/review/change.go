@@ -130,7 +130,7 @@ func removed(p Pair, t transform.Target) Change {
 	}
 	found := clusterRemoved.Report([]transform.Finding{f}, t.Accept)
 	if m := before.manager(t); m.Exists() && before.Format.Grouping.Several { // a manifest runs in a cluster that stays
-		found = append(ccmRemoved.Report([]transform.Finding{managerGone(m)}, t.Accept), found...)
+		found = append(ccmRemoved.Report([]transform.Finding{managerRemoved(m)}, t.Accept), found...)
 	}
 	return Change{Cluster: before.full(t), Kind: Removed, Before: before, Findings: found}
 }

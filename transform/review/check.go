@@ -82,11 +82,11 @@ func (c *comparison) removal() {
 		}
 	}
 	c.removed = was
-	c.report(ccmRemoved, managerGone(nearest(c.after.Docs[0], was)))
+	c.report(ccmRemoved, managerRemoved(nearest(c.after.Docs[0], was)))
 }
 
-// managerGone is the finding about a manager that is removed, at what is left of its place.
-func managerGone(at yamledit.Node) transform.Finding {
+// managerRemoved is the finding about a manager that is removed, at what is left of its place.
+func managerRemoved(at yamledit.Node) transform.Finding {
 	return transform.FindingAt(at, "the cloud-controller-manager is taken out, and no other manager runs the cloud controllers: new nodes stay uninitialized, and no load balancer changes",
 		"revert this edit; if the manager is installed from another place, accept "+ccmRemoved.ID+" in the base until this is merged")
 }

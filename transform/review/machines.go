@@ -36,7 +36,7 @@ func (c *comparison) departures() (found []*departure) {
 		}
 		for _, other := range c.differing(want[class], got[class]) {
 			d := c.departure(class, other)
-			if same, has := lists.Find(of[d.key], d.joins); has {
+			if same, has := lists.Find(of[d.key], d.sameAs); has {
 				same.classes = append(same.classes, class)
 				continue
 			}
@@ -58,8 +58,8 @@ func (c *comparison) departure(class string, other otherValue) *departure {
 	return d
 }
 
-// joins reports whether two departures of a key are the same for several classes.
-func (d *departure) joins(o *departure) bool { return o.at.Same(d.at) && slices.Equal(o.lost, d.lost) }
+// sameAs reports whether two departures of a key are the same for several classes.
+func (d *departure) sameAs(o *departure) bool { return o.at.Same(d.at) && slices.Equal(o.lost, d.lost) }
 
 // overridden returns the flags that are lost because another list won, and the list that
 // still has one of them.

@@ -133,12 +133,12 @@ const (
 
 // rancherUnfit finds a Rancher that does not know external-aws.
 func (m *migration) rancherUnfit(found *transform.Findings, at yamledit.Node, v k8s.Rancher) {
-	const say = "set --rancher-version to the one that applies the change"
+	const retry = "set --rancher-version to the one that applies the change"
 	switch {
 	case !v.Known:
-		found.At(at, "external-aws needs Rancher "+knowExternalAWS+", and Rancher "+m.target.RancherVersion+" is none that is known", say)
+		found.At(at, "external-aws needs Rancher "+knowExternalAWS+", and Rancher "+m.target.RancherVersion+" is none that is known", retry)
 	case v.ExternalAWS == "":
-		found.At(at, "Rancher "+m.target.RancherVersion+" provisions no RKE clusters: 2.12 removed RKE", "migrate with Rancher "+knowExternalAWS+"; "+say)
+		found.At(at, "Rancher "+m.target.RancherVersion+" provisions no RKE clusters: 2.12 removed RKE", "migrate with Rancher "+knowExternalAWS+"; "+retry)
 	case !v.Since(v.ExternalAWS):
 		found.At(at, "external-aws needs Rancher "+knowExternalAWS+", and "+m.target.RancherVersion+" is older", "upgrade Rancher first")
 	}

@@ -155,7 +155,7 @@ func TestSourcesThatAreNotEdited(t *testing.T) {
 	}
 }
 
-func TestTheUndoOfValuesElsewhereIsUndetermined(t *testing.T) {
+func TestTheUndoOfValuesNotInFileIsUndetermined(t *testing.T) {
 	const values = "chartValues:\n  aws-cloud-controller-manager:\n    args: [--cloud-provider=aws, --configure-cloud-routes=false]\n"
 	installed := step(t, planned(t, release, onAWS+values, chosen), stages.InstallCCM).After()
 	_, err := plan.Undo(Format(), installed, chosen, stages.InstallCCM, false)

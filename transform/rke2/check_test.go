@@ -19,7 +19,7 @@ func TestErrorsNameNoValues(t *testing.T) {
 	assert.True(t, err != nil && !strings.Contains(err.Error(), "s3cr3t"), err)
 }
 
-func TestCheckLooksAtEveryClass(t *testing.T) {
+func TestCheckReadsEveryClass(t *testing.T) {
 	before := split + onAWS
 	for class, selector := range map[string]string{"cp": forControlPlanes, "etcd": forEtcd, "workers": forWorkers} {
 		doctored := before + "machineSelectorConfig:\n- config: {kubelet-arg: [v=2]}\n  " + selector + "\n"

@@ -170,7 +170,7 @@ func TestTheCheckOfEnableCanFail(t *testing.T) {
 	}
 }
 
-func TestTheCheckOfEnableLooksAtEveryControlPlane(t *testing.T) {
+func TestTheCheckOfEnableReadsEveryControlPlane(t *testing.T) {
 	before := twoZones + onAWS
 	after := before + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: [enable-leader-migration]}\n  " + forZoneA + "\n"
 	fails(t, checked(t, stages.EnableLeaderMigration, before, after), "machines of class b would not get")

@@ -83,17 +83,17 @@ func (m *migration) chartOptions() ccm.Options {
 func (m *migration) installEdit(e *yamledit.Edit) {
 	ed, chart, found := m.editChart(e)
 	switch {
-	case found && m.handedOver() && !chart.Migrates():
+	case found && m.isSwitched() && !chart.Migrates():
 		return // it has left the migration, or never took part
 	case found:
 		m.completeConfig(ed, chart)
-		m.takeCloudConfig(e)
+		m.removeReplacedConfig(e)
 		if !m.target.Situation.HasInTreeProvider() { // no manager can take part in a migration any more
 			chart.StopMigrating(ed, m.finalTag(chart), false)
 		}
 		chart.Complete(ed, m.chartOptions(), m.controlPlaneNodes())
 		return
-	case m.handedOver() && !m.lacksManager():
+	case m.isSwitched() && !m.lacksManager():
 		return // a workload of its own takes no part any more
 	case m.editWorkload(e, !m.target.NoLeaderMigration):
 		return
@@ -101,21 +101,21 @@ func (m *migration) installEdit(e *yamledit.Edit) {
 	text, err := m.newManifest()
 	e.Fail(err)
 	m.bundle().Append(e, text)
-	m.takeCloudConfig(e)
+	m.removeReplacedConfig(e)
 	m.completeOver(ed, text)
 }
 
-// takeCloudConfig takes the provider's configuration from the machines where the switch, which
+// removeReplacedConfig removes the provider's configuration from the machines where the switch, which
 // does so once the chart has it, came before the chart.
-func (m *migration) takeCloudConfig(e *yamledit.Edit) {
+func (m *migration) removeReplacedConfig(e *yamledit.Edit) {
 	if config, _ := m.cloudConfig(); m.target.Situation == transform.Broken && config != "" && m.sameCloudConfig() {
 		m.removeCloudConfig(e)
 	}
 }
 
-// handedOver reports whether the switch, which comes after this stage, was done. In a broken
+// isSwitched reports whether the switch, which comes after this stage, was done. In a broken
 // cluster it comes before.
-func (m *migration) handedOver() bool {
+func (m *migration) isSwitched() bool {
 	return m.isExternal() && m.target.Situation != transform.Broken
 }
 

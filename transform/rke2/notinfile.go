@@ -21,7 +21,7 @@ import (
 // cloud-controller-manager is in its file.
 func (m *migration) lacksManager() bool {
 	// Without the second no control plane is in the file, or the stage comes after the switch.
-	return m.handedOver() && m.switching() && !m.Manager().Exists()
+	return m.isSwitched() && m.switching() && !m.Manager().Exists()
 }
 
 // Manager implements transform.Cluster. What cannot be read may hold one.

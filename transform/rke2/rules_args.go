@@ -136,7 +136,7 @@ func slippedFrom(name, flag string) bool {
 
 // asFlag writes an argument with another name, and with = before its value.
 func asFlag(a args.Arg, flag string) string {
-	if _, value, apart := strings.Cut(a.Text, flag+" "); apart {
+	if _, value, spaced := strings.Cut(a.Text, flag+" "); spaced {
 		return flag + "=" + strings.TrimSpace(value)
 	}
 	return strings.Replace(a.Text, a.Name, flag, 1)

@@ -133,7 +133,7 @@ func (m *migration) webhookDropsArgs(found *transform.Findings) {
 		switch {
 		case !strings.Contains(a.Node().StringAt(), "="):
 			what = "an argument without a value"
-		case args.Gathers(a.Name) && slices.ContainsFunc(list[i+1:], repeats):
+		case args.Accumulates(a.Name) && slices.ContainsFunc(list[i+1:], repeats):
 			what = a.Name + " again below"
 		default:
 			continue

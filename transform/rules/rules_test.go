@@ -160,7 +160,7 @@ func TestAFindingSaysWhatElseToDo(t *testing.T) {
 func TestAnImageOf127HasNoInTreeProviderAlsoWithADigest(t *testing.T) {
 	for image, want := range map[string]bool{"rancher/hardened-kubernetes:v1.27.16-rke2r1": true, "a/b:v1.27.1@sha256:abc": true, "a/b:v1.26.15": false, "host:5000/a": false} {
 		var found transform.Findings
-		gone := FindInTreeImage(parsed(t, "image: "+image+"\n").Get("image"), &found)
-		assert.Truef(t, gone == want && len(found) > 0 == want, "%s: %+v", image, found)
+		removed := FindInTreeImage(parsed(t, "image: "+image+"\n").Get("image"), &found)
+		assert.Truef(t, removed == want && len(found) > 0 == want, "%s: %+v", image, found)
 	}
 }

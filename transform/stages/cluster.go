@@ -48,6 +48,6 @@ func (c Cluster) InOrder(set Set) []transform.Listed {
 }
 
 // InOtherDocument is a stage that happens in another document, or not at all.
-func InOtherDocument(why string, look ...action.Action) transform.Stage {
-	return transform.Stage{Why: why, After: look}
+func InOtherDocument(why string, inspect ...action.Action) transform.Stage {
+	return transform.Stage{Why: why, After: inspect}
 }

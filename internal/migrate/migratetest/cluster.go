@@ -81,8 +81,8 @@ func (w *World) balanced(body []byte) string {
 	return string(must(json.Marshal(s)))
 }
 
-// Holds reports whether the cluster has an object that was applied.
-func (w *World) Holds(path string) bool {
+// Exists reports whether the cluster has an object that was applied.
+func (w *World) Exists(path string) bool {
 	_, there := w.Applied()[path]
 	return there
 }

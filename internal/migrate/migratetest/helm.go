@@ -129,7 +129,7 @@ func (w *World) PutRecord(revision, status string) {
 
 // HasRecord reports whether that of a revision is still there.
 func (w *World) HasRecord(revision string) bool {
-	return w.Holds(recordPath + revision)
+	return w.Exists(recordPath + revision)
 }
 
 // released runs the managers that helm asks for, where one is recorded.
@@ -139,11 +139,11 @@ func (w *World) released() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	said, _ := os.ReadFile(w.Helm)
-	if _, none := os.Stat(w.Helm + leftSuffix); none != nil && w.said == string(said) {
+	output, _ := os.ReadFile(w.Helm)
+	if _, none := os.Stat(w.Helm + leftSuffix); none != nil && w.output == string(output) {
 		return
 	}
-	w.said = string(said)
+	w.output = string(output)
 	w.runRKE1Locked()
 }
 

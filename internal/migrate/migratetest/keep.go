@@ -18,7 +18,7 @@ func (w *World) Keep() (back func()) {
 	s.Do(func() {
 		backs = []func(){
 			list(&s.Nodes), list(&s.Pods), list(&s.DaemonSets), list(&s.Leases), list(&s.Secrets), table(&s.ConfigMaps), table(&s.Renews),
-			list(&w.writes), table(&w.objects), value(&w.replaced), value(&w.lastName), value(&w.lastID), value(&w.budget), value(&w.said),
+			list(&w.writes), table(&w.objects), value(&w.replaced), value(&w.lastName), value(&w.lastID), value(&w.budget), value(&w.output),
 		}
 	})
 	backs = append(backs, w.Rancher.Keep(), file(w.Helm), file(w.Helm+valuesSuffix), file(w.Helm+leftSuffix))

@@ -15,23 +15,23 @@ import (
 )
 
 // lead gives the leases to those that take them.
-func (w *World) lead(inTree, migrates, installed, joins bool) {
-	w.two = w.two || inTree && installed && !(migrates && joins)
+func (w *World) lead(inTree, migrates, installed, migratesToo bool) {
+	w.two = w.two || inTree && installed && !(migrates && migratesToo)
 	const migration = "cloud-provider-extraction-migration"
 	kube, cloud := apitest.NodeName(0)+"_8f0e", apitest.NodeName(1)+"_b63d"
 	w.hold("kube-controller-manager", kube)
 	switch {
-	case installed && !inTree && !joins && w.Gap > 0:
-		w.gone(cloud)
+	case installed && !inTree && !migratesToo && w.Gap > 0:
+		w.removePod(cloud)
 	case installed:
 		w.hold("cloud-controller-manager", cloud)
 	}
 	switch {
-	case !inTree && joins:
+	case !inTree && migratesToo:
 		w.hold(migration, cloud)
-	case inTree && migrates && !(joins && w.holder(migration) == cloud):
+	case inTree && migrates && !(migratesToo && w.holder(migration) == cloud):
 		w.hold(migration, kube)
-	case !joins:
+	case !migratesToo:
 		w.API.Do(func() { delete(w.API.Renews, migration) })
 	}
 }
@@ -85,8 +85,8 @@ func textsOf(list []args.Arg) []string {
 	return out
 }
 
-// gone ends the leader from before the last edit; another one leads after the gap.
-func (w *World) gone(leader string) {
+// removePod ends the leader from before the last edit; another one leads after the gap.
+func (w *World) removePod(leader string) {
 	if w.holder("cloud-controller-manager") != leader || w.Led.Load() {
 		return
 	}

@@ -81,7 +81,7 @@ func (w *World) runRKE1Locked() {
 		w.pods(nil, textsOf(cloud), tag)
 		w.API.Secrets = w.recordsLocked(len(cloud) > 0)
 	})
-	_, joins := args.Last(cloud, "enable-leader-migration")
+	_, migratesToo := args.Last(cloud, "enable-leader-migration")
 	migrates := o.Spec.Config.Services.KubeController.ExtraArgs["enable-leader-migration"] == "true"
-	w.lead(o.Spec.Config.CloudProvider.Name == "aws", migrates, len(cloud) > 0, joins)
+	w.lead(o.Spec.Config.CloudProvider.Name == "aws", migrates, len(cloud) > 0, migratesToo)
 }

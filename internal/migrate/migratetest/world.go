@@ -55,7 +55,7 @@ type World struct {
 	budget   int               // evictions that are refused at first
 	past126  bool              // no manager is in-tree, and a machine joined since
 	replaced bool              // that machine is gone
-	said     string            // by helm, when its managers were run
+	output   string            // by helm, when its managers were run
 	lastName string            // of its Node
 	lastID   string            // the provider ID by which Rancher looks for the Node of the last machine, past 1.26
 }

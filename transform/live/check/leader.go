@@ -32,10 +32,10 @@ type leading struct {
 	passes           bool // following the lease may show what is unknown
 }
 
-// handedOver reports whether no one but the cloud-controller-manager can run the cloud
+// isExternal reports whether no one but the cloud-controller-manager can run the cloud
 // controllers: the stage says so, or kube-controller-manager is external, with leader
 // migration or without.
-func (j *evaluation) handedOver() bool {
+func (j *evaluation) isExternal() bool {
 	return j.Check.External || j.any(observed.KubeManager, func(p Process) bool { return p.value("cloud-provider", "") == "external" }) && !j.any(observed.KubeManager, hasLoops)
 }
 
@@ -45,7 +45,7 @@ func (j *evaluation) handedOver() bool {
 func (j *evaluation) leader() leading {
 	pods := j.cloudPods()
 	switch hides := slices.IndexFunc(pods, func(p Process) bool { return p.Hidden || p.unseen() }); {
-	case len(pods) == 0 && !j.handedOver():
+	case len(pods) == 0 && !j.isExternal():
 		return leading{} // what a DaemonSet lacks is for its own rules to say
 	case len(pods) == 0:
 		return j.leaderWithoutPod()
@@ -143,7 +143,7 @@ func (j *evaluation) restarted() bool {
 // owning checks whether who leads also owns the cloud controllers, once no one else
 // can. What is wrong with the migration lease is for its own rules to say.
 func (j *evaluation) owning(l leading) leading {
-	if !l.is() || !j.handedOver() {
+	if !l.is() || !j.isExternal() {
 		return l
 	}
 	pods := j.cloudPods()

@@ -73,7 +73,7 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		o     *observed.Observation
 		stage string
 		want  []string // findings
-		open  bool     // a further look may tell
+		open  bool     // a further observation may tell
 	}{
 		{"one that renews its lease", scene(external, quiet, kubeLease(true), term(month, true, 1)), "", nil, false},
 		{"a single reading does not show whether the holder of the migration lease is alive", scene(external, quiet, kubeLease(true), term(month, false, 0)), "", nil, true},

@@ -20,7 +20,7 @@ const takeover = 30
 
 func leasePath(name string) string { return leadermigration.Namespace + "/leases/" + name }
 
-// Unsettled reports whether a further look at the leases can change the verdict.
+// Unsettled reports whether a further observation of the leases can change the verdict.
 func Unsettled(o *observed.Observation, c Choice) bool {
 	j := newEvaluation(o, c)
 	if c.Check.NodesOnly {

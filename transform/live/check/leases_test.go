@@ -112,7 +112,7 @@ func TestLeasesAreFollowedForAsLongAsItMatters(t *testing.T) {
 	}
 }
 
-func TestTheRightsOfEachIdentityAreLookedAt(t *testing.T) {
+func TestThePermissionsOfEachIdentityAreChecked(t *testing.T) {
 	account := leadermigration.ServiceAccount("kube-system", "kcm")
 	o := scene(migrating, nil, kubeLease(true), migration("k_1", true, 1))
 	o.Managers[0].Account = "kcm"

@@ -18,7 +18,7 @@ type leaseHolder struct {
 	Holder string
 	Life   observed.Life
 	// Since is when the holder was first seen, by our clock; zero where it was
-	// there from the first look on.
+	// there from the first observation on.
 	Since time.Time
 }
 
@@ -298,10 +298,10 @@ func (p Process) owned(processes []Process, leases leaseFinder) []Controller {
 // that was there before.
 type ages struct {
 	first map[string]time.Time
-	began bool // a first look was taken
+	began bool // a first observation was taken
 }
 
-// of returns when something was first seen; zero for the first look.
+// of returns when something was first seen; zero for the first observation.
 func (a *ages) of(what string, now time.Time) time.Time {
 	if at, known := a.first[what]; known {
 		return at

@@ -41,7 +41,7 @@ type Process struct {
 	Flag      bool   // it takes part in a leader migration
 	Modes     map[Controller]Mode
 	// Since is when its pod was first seen, by our clock; zero where it was there
-	// from the first look on.
+	// from the first observation on.
 	Since time.Time
 	// From says where the arguments are from, for a manager that is no pod; else "".
 	From string

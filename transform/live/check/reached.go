@@ -129,12 +129,12 @@ func Outlined(o *observed.Observation, formats []transform.Format) Outline {
 	j := newEvaluation(o, Choice{})
 	out := Outline{Reached: j.reached()}
 	kube := j.of(observed.KubeManager)
-	look := transform.Traits{Version: o.Version, ManagerPods: len(kube) > 0, NodeLabel: func(label string) bool {
+	traits := transform.Traits{Version: o.Version, ManagerPods: len(kube) > 0, NodeLabel: func(label string) bool {
 		return slices.ContainsFunc(o.Nodes, func(n observed.Node) bool { _, has := n.Labels[label]; return has })
 	}}
 	if strings.Contains(o.Version, "+k3s") {
 		out.Format = "k3s"
-	} else if i := slices.IndexFunc(formats, func(d transform.Format) bool { return d.Live.Shows(look) }); i >= 0 {
+	} else if i := slices.IndexFunc(formats, func(d transform.Format) bool { return d.Live.Shows(traits) }); i >= 0 {
 		out.Format = formats[i].Name
 	}
 	switch {

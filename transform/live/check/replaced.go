@@ -23,8 +23,8 @@ type Replaced struct {
 type identity struct {
 	candidates []candidate
 	component  string // "" while it leads neither
-	gone       time.Time
-	// then is what it held in the first look that was requested after gone. What it
+	ended      time.Time
+	// then is what it held in the first observation that was requested after gone. What it
 	// renews later it renews alive, and then it was none of the candidates.
 	then map[string]observed.Lease
 }
@@ -55,24 +55,24 @@ func (r *Replaced) Observe(asked, answered time.Time, processes []Process, lease
 	r.of = now
 	out := slices.Clone(leases)
 	for i := range out {
-		out[i].Replaced = out[i].Holder != "" && !now[out[i].Holder].gone.IsZero()
+		out[i].Replaced = out[i].Holder != "" && !now[out[i].Holder].ended.IsZero()
 	}
 	return out
 }
 
-// next is an identity after one more look; i is nil for one that is new.
+// next is an identity after one more observation; i is nil for one that is new.
 func (i *identity) next(asked, answered time.Time, holder string, processes []Process, records map[string]observed.Lease) *identity {
 	component := leads(processes, records)
 	switch {
 	case i == nil, component != "" && i.component == "", len(i.candidates) == 0: // its pod may show later than its lease
 		i = newIdentity(holder, component, processes)
-	case !i.gone.IsZero() && i.then == nil && !asked.Before(i.gone):
+	case !i.ended.IsZero() && i.then == nil && !asked.Before(i.ended):
 		i.then = records
 	case i.then != nil && renewed(i.then, records):
 		i = newIdentity(holder, i.component, processes)
 	}
-	if i.gone.IsZero() && i.over(processes) {
-		i.gone = answered
+	if i.ended.IsZero() && i.over(processes) {
+		i.ended = answered
 	}
 	return i
 }
@@ -104,13 +104,13 @@ func renewed(then, now map[string]observed.Lease) bool {
 
 // over reports whether there were candidates, and all of them are gone.
 func (i *identity) over(processes []Process) bool {
-	return len(i.candidates) > 0 && !slices.ContainsFunc(i.candidates, func(c candidate) bool { return !c.gone(processes) })
+	return len(i.candidates) > 0 && !slices.ContainsFunc(i.candidates, func(c candidate) bool { return !c.ended(processes) })
 }
 
-// gone reports whether the container has ended: it says so, another one is in its
+// ended reports whether the container has ended: it says so, another one is in its
 // pod, or its pod is gone. A static pod's mirror may go and come back while the
 // container runs.
-func (c candidate) gone(processes []Process) bool {
+func (c candidate) ended(processes []Process) bool {
 	if c.container == "" {
 		return false
 	}

@@ -83,12 +83,12 @@ type election struct {
 }
 
 type machine struct {
-	name      string
-	started   int // containers so far
-	since     int // step in which this one began
-	reported  int // the container that the kubelet reports
-	toldAfter int // steps after the start
-	pods      int // pods so far; 0 for a mirror
+	name       string
+	started    int // containers so far
+	since      int // step in which this one began
+	reported   int // the container that the kubelet reports
+	knownAfter int // steps after the start
+	pods       int // pods so far; 0 for a mirror
 }
 
 func (m *machine) identity() string { return fmt.Sprintf("%s_%d", m.name, m.started) }
@@ -108,12 +108,12 @@ func (e *election) next() string {
 	leads := ""
 	for _, m := range e.hosts {
 		if e.Intn(120) == 0 {
-			m.started, m.since, m.toldAfter = m.started+1, e.step, e.Intn(7)
+			m.started, m.since, m.knownAfter = m.started+1, e.step, e.Intn(7)
 			if m.pods > 0 {
 				m.pods++
 			}
 		}
-		if e.step-m.since >= m.toldAfter {
+		if e.step-m.since >= m.knownAfter {
 			m.reported = m.started
 		}
 		switch {
@@ -145,7 +145,7 @@ func (e *election) managers() []observed.Manager {
 }
 
 // The manager that lives and leads is the reported owner, and who was seen replaced is
-// not: what is reported is late by no more than kubelets and looks are.
+// not: what is reported is late by no more than kubelets and observations are.
 func TestOwnersAreThoseOfRealElections(t *testing.T) {
 	for seed := range int64(15) {
 		e := newElection(seed)
@@ -169,7 +169,7 @@ func TestOwnersAreThoseOfRealElections(t *testing.T) {
 			at := start.Add(time.Duration(n) * time.Second / 2)
 			i := slices.IndexFunc(reported, func(i Interval) bool { return !at.Before(i.From) && at.Before(i.To) })
 			owned := i >= 0 && reported[i].Count == 1
-			const late = 12 // steps: what kubelets take, and two looks at the pods
+			const late = 12 // steps: what kubelets take, and two observations of the pods
 			same := func(want bool) bool {
 				for k := max(0, n-late); k <= n; k++ {
 					if (led[k] != "") == want {

@@ -30,7 +30,7 @@ var (
 	flagOn      = stages.Where(func(c stages.Check) bool { return c.Lease != stages.Anyone })
 	underLease  = stages.Where(func(c stages.Check) bool { return c.Lease.Needed() })
 	managerRuns = stages.Where(func(c stages.Check) bool { return c.Manager })
-	handedOver  = stages.Where(func(c stages.Check) bool { return c.External })
+	externally  = stages.Where(func(c stages.Check) bool { return c.External })
 	released    = stages.Where(func(c stages.Check) bool { return c.Released })
 	uncordoned  = stages.Where(func(c stages.Check) bool { return !c.Cordoned })
 )
@@ -59,7 +59,7 @@ func liveRules() []rule {
 			"From 1.27 on the kubelet has no credentials for ECR of its own, and new pods stay in ImagePullBackOff.", transform.SourceRemovals, "Install ecr-credential-provider on the nodes before the upgrade.", "If images come through a mirror or with pull secrets."),
 		live("in-tree-volumes", transform.Error, always, (*evaluation).inTreeVolumes, seen(observed.Nodes, observed.Volumes, observed.StorageClasses, observed.CSINodes), nil, "EBS volumes or storage classes are in-tree, and a node has no EBS CSI driver: no component attaches them after the switch.").because(
 			"After the switch no component attaches in-tree EBS volumes, except the CSI driver on the node.", "kubernetes docs: CSI migration", "Install the AWS EBS CSI driver on every node.", "If the volumes are not used any more."),
-		handed(live("leader-missing", transform.Error, managerRuns, (*evaluation).leaderMissing, leaderUnseen, handedOver, "No cloud-controller-manager is the leader: its own lease does not exist, was not renewed for 30 seconds, or no holder keeps it. Or not all cloud controllers run, although kube-controller-manager is external. Also without --stage. Not checked if a single reading, as in a dump, does not show it.").because(
+		whenExternal(live("leader-missing", transform.Error, managerRuns, (*evaluation).leaderMissing, leaderUnseen, externally, "No cloud-controller-manager is the leader: its own lease does not exist, was not renewed for 30 seconds, or no holder keeps it. Or not all cloud controllers run, although kube-controller-manager is external. Also without --stage. Not checked if a single reading, as in a dump, does not show it.").because(
 			"No cloud-controller-manager leads: nodes are not initialized, and after the switch no load balancer is made.", transform.SourceMigration, "Read the log and the Events of its pods.", "If the manager is stopped on purpose.")),
 		live("cloud-controllers-nowhere", transform.Error, flagOn, (*evaluation).leaseOwnerless, seen(observed.Leases, observed.Pods), underLease, "Leader migration is enabled, and the migration lease does not exist or is held by neither manager. Or its holder has not been alive for more than 30 seconds. A warning if a single reading, as in a dump, does not show it.").because(
 			"No manager runs the cloud controllers: load balancers, routes and the removal of nodes do not run.", transform.SourceMigration, "Check the managers' logs for the lease, and the permission on it.", "If both managers are restarting, and another observation shows a leader."),
@@ -82,7 +82,7 @@ func liveRules() []rule {
 			"A control plane that is down makes the next restart an outage.", "kubernetes docs: node status", "Repair the node first.", "If the node is known to be lost and etcd has its quorum without it."),
 		live("node-renamed", transform.Error, always, (*evaluation).nodeRenamed, compared(observed.Nodes), nil, "A Node has another name, UID or provider ID than in the snapshot.").because(
 			"Pods, volumes and labels stay with the old Node.", transform.SourceNodeNames, "Undo the switch before more machines restart, and set the names.", "If the machine was replaced on purpose."),
-		live("node-uninitialized", transform.Error, always, (*evaluation).nodeUninitialized, seen(observed.Nodes), handedOver, "A Node has the taint for uninitialized nodes, or lacks the labels from the initialization.").because(
+		live("node-uninitialized", transform.Error, always, (*evaluation).nodeUninitialized, seen(observed.Nodes), externally, "A Node has the taint for uninitialized nodes, or lacks the labels from the initialization.").because(
 			"The taint keeps pods off the node until a cloud-controller-manager has initialized it.", "kubernetes docs: cloud controller manager", "Check whether the manager finds the instance: name, tags, permissions.", "If the node is being removed."),
 		live("provider-id-duplicate", transform.Error, always, (*evaluation).providerIDDuplicate, seen(observed.Nodes), nil, "Two Nodes have the same instance.").because(
 			"One of the two Nodes is a copy: the removal of its instance removes both.", transform.SourceAWS, "Delete the Node that has no kubelet. If it is an etcd member, replace its machine instead.", "If one of the two is being removed."),
@@ -90,7 +90,7 @@ func liveRules() []rule {
 			"The manager cannot find the instance; it neither updates nor removes the Node. The ID cannot be changed.", "k3s-io/k3s pkg/cloudprovider; "+transform.SourceAWS, "Replace the machine. If it is no etcd member, you can also delete the Node and let it register again.", "For machines that are not in AWS."),
 		live("provider-id-malformed", transform.Error, always, (*evaluation).providerIDMalformed, seen(observed.Nodes), nil, "A provider ID is not of the form aws:///ZONE/INSTANCE, or its instance ID is not one of EC2.").because(
 			"The manager cannot read the ID, and treats the Node as one of another provider.", transform.SourceAWS, "Replace the machine. If it is no etcd member, you can also delete the Node and let it register again.", "For machines that are not in AWS."),
-		live("provider-id-missing", transform.Error, always, (*evaluation).providerIDMissing, seen(observed.Nodes), handedOver, "A Node has no provider ID.").because(
+		live("provider-id-missing", transform.Error, always, (*evaluation).providerIDMissing, seen(observed.Nodes), externally, "A Node has no provider ID.").because(
 			"Without an ID the manager finds the instance only by the private DNS name, and later releases do not.", transform.SourceAWS, "Run the stage set-provider-ids, or add the taint for uninitialized nodes once a cloud-controller-manager runs.", "For machines that are not in AWS."),
 		live("provider-id-zone-mismatch", transform.Error, always, (*evaluation).providerIDZoneMismatch, seen(observed.Nodes), nil, "The zone in a provider ID is not that of the Node's label.").because(
 			"Volumes of the zone in the label are not attached in the zone of the instance.", transform.SourceAWS, "Correct the label, or replace the machine.", "If the label is set on purpose."),
@@ -125,9 +125,9 @@ func (r rule) because(why, source, repair, accept string) rule {
 	return r
 }
 
-// handed is a rule that a cluster whose controllers were handed over is not checked
-// without.
-func handed(r rule) rule {
-	r.needed = (*evaluation).handedOver
+// whenExternal is a rule that needs evidence once no one but the cloud-controller-manager can run the cloud
+// controllers.
+func whenExternal(r rule) rule {
+	r.needed = (*evaluation).isExternal
 	return r
 }

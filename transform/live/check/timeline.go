@@ -21,8 +21,8 @@ type Sample struct {
 	Given []Given
 }
 
-// Timeline turns looks into intervals. A look that failed is left out; where two
-// looks are further apart than observed.Blind, no one knows what was between
+// Timeline turns observations into intervals. An observation that failed is left out; where two
+// observations are further apart than observed.Blind, no one knows what was between
 // them.
 type Timeline struct {
 	Handovers []Handover
@@ -31,14 +31,14 @@ type Timeline struct {
 	replaced Replaced
 	ages     ages
 	last     *moment
-	queue    []moment               // not told yet, the oldest first
+	queue    []moment               // not reported yet, the oldest first
 	pending  map[string]*resolution // leases that did not move yet
 	holders  map[string]string      // identities by component, as far as seen
 	lease    holding
 	done     []Interval
 }
 
-// moment is a look with the time until the next one.
+// moment is an observation with the time until the next one.
 type moment struct {
 	asked     time.Time
 	at, to    time.Time
@@ -91,7 +91,7 @@ func (t *Timeline) Add(s Sample) []Interval {
 }
 
 // Lost closes the timeline of a cluster that can no longer be looked at: what came
-// after the last look stays unknown.
+// after the last observation stays unknown.
 func (t *Timeline) Lost(at time.Time) []Interval {
 	if t.last != nil {
 		t.last.blind = unseen

@@ -190,8 +190,8 @@ func TestSecondsAddUp(t *testing.T) {
 	assert.Truef(t, owners[1] != 0 && owners[2] != 0 && owners[0] != 0 && unknown >= 30, "%v, unknown %v", owners, unknown)
 }
 
-// Looks that are answered late say little about the time between them.
-func TestSlowLooksAreUnknown(t *testing.T) {
+// Observations that are answered late say little about the time between them.
+func TestSlowObservationsAreUnknown(t *testing.T) {
 	p := newPlay(kube(providerAWS, flag)).hold("one_a", km, mig).observe(10)
 	lease := func() []observed.Lease { return []observed.Lease{p.records[km], p.records[mig]} }
 	for range 4 { // asked at once after the last answer, answered four seconds later
@@ -201,7 +201,7 @@ func TestSlowLooksAreUnknown(t *testing.T) {
 	assert.Equal(t, p.summary(), "14 kube, 12 unknown, 0 unknown")
 }
 
-func TestWhatComesAfterTheLastLookOfALostClusterIsUnknown(t *testing.T) {
+func TestWhatComesAfterTheLastObservationOfALostClusterIsUnknown(t *testing.T) {
 	p := newPlay(kube(providerAWS, flag)).hold("one_a", km, mig).observe(10).blind(2)
 	p.got = append(p.got, p.timeline.Lost(p.now)...)
 	assert.Equal(t, p.summary(), "9 kube, 3 unknown")

@@ -16,7 +16,7 @@ type Lease struct {
 	Acquired        time.Time `json:"acquired,omitzero"`
 	Transitions     int       `json:"transitions"`
 	// Changed means that the record was seen to change, and SilentSeconds for how
-	// long it has not: since that change, or since the first look.
+	// long it has not: since that change, or since the first observation.
 	Changed       bool    `json:"changed"`
 	SilentSeconds float64 `json:"silentSeconds"`
 	// Replaced means that the container of the holder was seen replaced, and that the
@@ -55,19 +55,19 @@ func (l Lease) Life() Life {
 	return Unknown
 }
 
-// SameRecord reports whether two looks found the same record.
+// SameRecord reports whether two observations found the same record.
 func (l Lease) SameRecord(o Lease) bool {
 	return l.Holder == o.Holder && l.Renewed.Equal(o.Renewed) && l.Transitions == o.Transitions && l.Acquired.Equal(o.Acquired)
 }
 
-// Watch follows leases from look to look and says how they moved. The zero Watch
+// Watch follows leases from observation to observation and says how they moved. The zero Watch
 // has seen nothing. Times are of the machine that looks.
 type Watch struct {
 	seen map[string]sight
-	last time.Time // when the last look began
+	last time.Time // when the last observation began
 }
 
-// Blind is the longest time from the beginning of a look to the end of the next. A
+// Blind is the longest time from the beginning of an observation to the end of the next. A
 // change after a longer one is no sign of life: it may be nearly as old.
 const Blind = 5 * time.Second
 

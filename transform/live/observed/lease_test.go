@@ -13,10 +13,10 @@ import (
 func TestALeaseIsLiveWhenWeSawItChange(t *testing.T) {
 	start := time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
-		name  string
-		looks []string // renewals at the seconds of the looks: "" is no lease, - is one without a holder
-		every time.Duration
-		want  Life
+		name         string
+		observations []string // renewals at the seconds of the observations: "" is no lease, - is one without a holder
+		every        time.Duration
+		want         Life
 	}{
 		{"one look tells nothing", []string{"a"}, time.Second, Unknown},
 		{"a change is a sign of life", []string{"a", "b"}, time.Second, Live},
@@ -32,7 +32,7 @@ func TestALeaseIsLiveWhenWeSawItChange(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var w Watch
 			var got []Lease
-			for i, r := range c.looks {
+			for i, r := range c.observations {
 				l := Lease{Name: "l", Holder: "another", DurationSeconds: 15}
 				if r == "-" {
 					l.Holder = ""
@@ -53,7 +53,7 @@ func TestALeaseIsLiveWhenWeSawItChange(t *testing.T) {
 	}
 }
 
-// A look is a question and an answer, in seconds from the first one; the record is
+// An observation is a question and an answer, in seconds from the first one; the record is
 // of a moment between the two.
 type slowObserve struct {
 	asked, answered int
@@ -63,9 +63,9 @@ type slowObserve struct {
 func TestASlowAnswerProvesNoMoreThanItsQuestion(t *testing.T) {
 	start := time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
-		name  string
-		looks []slowObserve
-		want  Life
+		name         string
+		observations []slowObserve
+		want         Life
 	}{
 		{"a slow answer may be from before the silence was over", []slowObserve{{0, 0, "a"}, {1, 1, "b"}, {2, 20, "b"}}, Live},
 		{"one that was asked for after it is not", []slowObserve{{0, 0, "a"}, {1, 1, "b"}, {16, 17, "b"}}, Dead},
@@ -75,7 +75,7 @@ func TestASlowAnswerProvesNoMoreThanItsQuestion(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var w Watch
 			var got []Lease
-			for _, l := range c.looks {
+			for _, l := range c.observations {
 				record := Lease{Name: "l", Holder: "another", DurationSeconds: 15, Renewed: start.Add(-time.Duration(l.record[0]) * time.Hour)}
 				got = w.Observe(start.Add(time.Duration(l.asked)*time.Second), start.Add(time.Duration(l.answered)*time.Second), []Lease{record})
 			}

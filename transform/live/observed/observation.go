@@ -22,11 +22,11 @@ const (
 	Kind       = "Observation"
 )
 
-// Observation is one look at a cluster.
+// Observation is what was read of a cluster at one time.
 type Observation struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Seen is when the look ended, by the clock of the machine that looked.
+	// Seen is when the observation ended, by the clock of the machine that observed.
 	Seen    time.Time `json:"seen"`
 	Version string    `json:"version,omitempty"` // of the API server
 	// Clock is the newest time that the API server itself wrote into what was read: no
@@ -51,8 +51,8 @@ type Observation struct {
 	// Withheld are the rights without which Rancher's objects were not all seen.
 	Withheld []string `json:"withheld,omitempty"`
 
-	// FollowedSeconds is for how long the leases were followed after the first look;
-	// 0 for one look.
+	// FollowedSeconds is for how long the leases were followed after the first observation;
+	// 0 for one observation.
 	FollowedSeconds float64 `json:"followedSeconds,omitempty"`
 
 	// Before is the snapshot that the cluster is compared with, if there is one.

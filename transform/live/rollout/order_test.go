@@ -34,8 +34,8 @@ func TestMachinesChangeInTheOrderOfRanchersPlanner(t *testing.T) {
 	controlPlanes := func(labels map[string]string) bool { return labels[effective.LabelControlPlane] == "true" }
 	same := []Machine{machine("a", "ec"), machine("b", "eci"), machine("c", "ec")}
 	apart := []Machine{machine("c-1", "c"), machine("c-2", "c"), machine("c-3", "c"), machine("e-1", "ei"), machine("e-2", "e"), machine("w-1", "w"), machine("w-2", "w")}
-	gone := machine("a", "ec")
-	gone.Deleting = true
+	removed := machine("a", "ec")
+	removed.Deleting = true
 	noded := machine("b", "eci")
 	noded.Node = "ip-10-0-1-20"
 	for name, c := range map[string]struct{ got, want string }{
@@ -46,15 +46,15 @@ func TestMachinesChangeInTheOrderOfRanchersPlanner(t *testing.T) {
 		"a part of all":                            {order(map[string]any{"controlPlaneConcurrency": "50%"}, controlPlanes, apart...), "c-1, c-2, c-3, 2 at a time."},
 		"more at a time than there are":            {order(map[string]any{"controlPlaneConcurrency": "10"}, controlPlanes, apart...), "c-1, c-2, c-3, 3 at a time."},
 		"etcd one by one, whatever the strategy":   {order(map[string]any{"controlPlaneConcurrency": "3"}, all, same...), "b; then a, c, one at a time."},
-		"machines that go away":                    {order(nil, all, gone, machine("b", "eci")), "b."},
+		"machines that go away":                    {order(nil, all, removed, machine("b", "eci")), "b."},
 		"with the name of the node":                {order(nil, all, noded), "b (ip-10-0-1-20)."},
 	} {
 		assert.Equal(t, c.got, "Rancher updates the machines in this order: "+c.want, name)
 	}
-	gone.Plan.Init = true
+	removed.Plan.Init = true
 	for name, got := range map[string]string{
 		"no init node":             order(nil, all, machine("a", "ec"), machine("b", "w")),
-		"an init node that goes":   order(nil, all, gone, machine("b", "ec")),
+		"an init node that goes":   order(nil, all, removed, machine("b", "ec")),
 		"plans that were not read": order(nil, all, Machine{Name: "a", Labels: map[string]string{effective.LabelEtcd: "true"}}),
 		"nothing changes":          order(nil, func(map[string]string) bool { return false }, same...),
 		"a cluster that RKE makes": OrderText(Order(Objects{Engine: &Engine{}}, rke2.Format().Live.Roles, all)),

@@ -106,7 +106,7 @@ func decode(raw []byte, kind string, into any) error {
 	return nil
 }
 
-// Objects is one look at Rancher's objects of one cluster. Either ControlPlane and
+// Objects are Rancher's objects of one cluster, as they were read at one time. Either ControlPlane and
 // Machines are filled, for RKE2, or Engine, for RKE.
 type Objects struct {
 	// ControlPlane is the RKEControlPlane; nil where there is none yet.

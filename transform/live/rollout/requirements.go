@@ -51,7 +51,7 @@ var (
 	writing = []string{"apply", "migrate", "rollback"}
 	whole   = []string{"migrate", "rollback"}
 	forward = []string{"migrate"}
-	looking = []string{"verify", "migrate", "rollback"}
+	reading = []string{"verify", "migrate", "rollback"}
 	leading = []string{"verify", "leaders", "migrate", "rollback"}
 )
 
@@ -115,13 +115,13 @@ func local() []Requirement {
 
 func downstream() []Requirement {
 	rows := []Requirement{
-		{For: looking, Resource: "nodes", Do: []string{"list"}, Why: "names and provider IDs"},
-		{For: looking, Resource: "services", Do: []string{"list"}, Why: "load balancers"},
-		{For: looking, Resource: "events", Do: []string{"list"}, Optional: true, Why: "why a Service has no load balancer, and whether changes of load balancers fail; only used if there are any, and a run continues without it"},
-		{For: looking, Resource: "persistentvolumes", Do: []string{"list"}, Why: "in-tree volumes"},
-		{For: looking, Group: "storage.k8s.io", Resource: "storageclasses", Do: []string{"list"}, Why: "in-tree volumes"},
-		{For: looking, Group: "storage.k8s.io", Resource: "csinodes", Do: []string{"list"}, Why: "in-tree volumes"},
-		{For: looking, Group: "authorization.k8s.io", Resource: "subjectaccessreviews", Do: []string{"create"}, Why: "who has permission on the migration lease"},
+		{For: reading, Resource: "nodes", Do: []string{"list"}, Why: "names and provider IDs"},
+		{For: reading, Resource: "services", Do: []string{"list"}, Why: "load balancers"},
+		{For: reading, Resource: "events", Do: []string{"list"}, Optional: true, Why: "why a Service has no load balancer, and whether changes of load balancers fail; only used if there are any, and a run continues without it"},
+		{For: reading, Resource: "persistentvolumes", Do: []string{"list"}, Why: "in-tree volumes"},
+		{For: reading, Group: "storage.k8s.io", Resource: "storageclasses", Do: []string{"list"}, Why: "in-tree volumes"},
+		{For: reading, Group: "storage.k8s.io", Resource: "csinodes", Do: []string{"list"}, Why: "in-tree volumes"},
+		{For: reading, Group: "authorization.k8s.io", Resource: "subjectaccessreviews", Do: []string{"create"}, Why: "who has permission on the migration lease"},
 		{For: leading, Least: kubeSystem, Resource: "pods", Do: []string{"list"}, Why: "the managers and their arguments, in all namespaces; with a Role in kube-system the others are not checked"},
 		{For: leading, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"get"}, Why: "the managers' configurations, and the snapshot"},
 		{For: leading, Least: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"list"}, Why: "the cloud-controller-manager"},
@@ -154,7 +154,7 @@ func downstream() []Requirement {
 	return rows
 }
 
-// ofRancher is for the look at Rancher's own cluster; without it cluster-not-settled is
+// ofRancher is for the observation of Rancher's own cluster; without it cluster-not-settled is
 // not checked.
 func ofRancher() []Requirement {
 	verify := []string{"verify"}
