@@ -4,6 +4,7 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -20,7 +21,11 @@ import (
 // secrets, with the line numbers of the file; "" where they show the same. It is for review: a context line
 // with a secret does not apply. The heading of a hunk is the path of what changes.
 func Diff(before, after *yamledit.Document) string {
-	old, now := show(before), show(after)
+	start, oldEnd, nowEnd := changedRange(before.Bytes(), after.Bytes())
+	if before.Chunk().Served { // its lines are counted as they are shown
+		start, oldEnd, nowEnd = 0, len(before.Bytes()), len(after.Bytes())
+	}
+	old, now := show(before, start, oldEnd), show(after, start, nowEnd)
 	file := strings.TrimPrefix(before.File(), "/")
 	u, err := udiff.ToUnifiedDiff("a/"+file, "b/"+file, old.text, udiff.Lines(old.text, now.text), udiff.DefaultContextLines)
 	if err != nil || len(u.Hunks) == 0 {
@@ -36,21 +41,48 @@ func Diff(before, after *yamledit.Document) string {
 		if kind == udiff.Delete {
 			heading = old
 		}
-		grown += hunk(&b, h, before.Chunk().Line, heading.path(line))
+		grown += hunk(&b, h, before.Chunk().Line+old.after, heading.path(line))
 	}
 	return b.String()
 }
 
-// shownText is what is shown of a document. from has for each line the one of the
-// document, from 1 on; nil where they are the same.
-type shownText struct {
-	doc  *yamledit.Document
-	text string
-	from []int
+// changedRange returns the range of the lines in which two texts differ, and of lines around them: the offset where it
+// starts in both, and where it ends in each.
+func changedRange(old, now []byte) (start, oldEnd, nowEnd int) {
+	const around = 4 * udiff.DefaultContextLines // an insertion may have several places, and its context is around the first one
+	most := min(len(old), len(now))
+	for start < most && old[start] == now[start] {
+		start++
+	}
+	end := 0
+	for end < most-start && old[len(old)-1-end] == now[len(now)-1-end] {
+		end++
+	}
+	for range around + 1 { // the first one is the rest of the line that differs
+		start = bytes.LastIndexByte(old[:max(start-1, 0)], '\n') + 1
+	}
+	oldEnd = len(old) - end
+	for range around + 1 {
+		if i := bytes.IndexByte(old[oldEnd:], '\n'); i >= 0 {
+			oldEnd += i + 1
+		} else {
+			oldEnd = len(old)
+		}
+	}
+	return start, oldEnd, oldEnd + len(now) - len(old)
 }
 
-func show(d *yamledit.Document) shownText {
-	t := shownText{doc: d, text: redact.Document(d)}
+// shownText is what is shown of lines of a document. from has for each line the one of the
+// document, from 1 on; nil where they are the same.
+type shownText struct {
+	doc   *yamledit.Document
+	text  string
+	after int // lines of the document
+	from  []int
+}
+
+func show(d *yamledit.Document, start, end int) shownText {
+	t := shownText{doc: d, text: redact.Lines(d, start, end), after: bytes.Count(d.Bytes()[:start], []byte("\n"))}
 	if d.Chunk().Served {
 		t.text, t.from = unfolded(t.text)
 	}
@@ -62,7 +94,7 @@ func (t shownText) path(line int) string {
 	if t.from != nil && line <= len(t.from) {
 		line = t.from[line-1]
 	}
-	return words(redact.Text(t.doc.At(t.doc.Chunk().Line + line).Path()))
+	return words(redact.Text(t.doc.At(t.doc.Chunk().Line + t.after + line).Path()))
 }
 
 // hunk writes one hunk of a text that is in its file after a number of lines,

@@ -149,6 +149,30 @@ func TestSecretsOnManyLinesAreHidden(t *testing.T) {
 	}
 }
 
+// sameLines compares some of the lines of a document with those of the whole one.
+func sameLines(t *testing.T, d *yamledit.Document, places int) {
+	t.Helper()
+	text, all := strings.SplitAfter(string(d.Bytes()), "\n"), strings.SplitAfter(Document(d), "\n")
+	for from := 0; from < len(text); from += max(1, len(text)/places) {
+		for _, count := range []int{1, 2, 7, 30} {
+			to := min(from+count, len(text))
+			start := len(strings.Join(text[:from], ""))
+			got := Lines(d, start, start+len(strings.Join(text[from:to], "")))
+			assert.Mustf(t, got == strings.Join(all[from:to], ""), "lines %d to %d of\n%s\nare %q alone", from+1, to, d.Bytes(), got)
+		}
+	}
+}
+
+func TestLinesAreThoseOfTheDocument(t *testing.T) {
+	for _, text := range append([]string{secretive, multiline, elements, unended, aliased}, ownStrings...) {
+		for _, text := range []string{text, strings.ReplaceAll(text, "\n", "\r\n")} {
+			if d, err := yamledit.ParseString("in.yaml", text); err == nil {
+				sameLines(t, d, 1000)
+			}
+		}
+	}
+}
+
 func TestASecretIsHiddenWhereItIsWrittenWhoeverRefersToIt(t *testing.T) {
 	for _, text := range []string{
 		"note: &a hunter2\ntoken: *a\n",

@@ -12,8 +12,10 @@
 package redact
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -22,16 +24,38 @@ import (
 const Mark = "<redacted>"
 
 // Document returns the text of a document without its secrets.
-func Document(d *yamledit.Document) string {
-	return yamledit.Derive(d, shownText{}, func() string { return string(applied(d.Bytes(), secretsAndShapes(d))) })
+func Document(d *yamledit.Document) string { return Lines(d, 0, len(d.Bytes())) }
+
+// Lines returns lines of Document: those that are from the offset start up to end in the document, both where a line
+// starts or the text ends.
+func Lines(d *yamledit.Document, start, end int) string {
+	text := d.Bytes()
+	shown := applied(text, secretsAndShapes(d, span{start, end}))
+	from := afterLines(shown, bytes.Count(text[:start], newline)) // what hides a secret keeps its line breaks
+	if end == len(text) {
+		return string(shown[from:])
+	}
+	return string(shown[from : from+afterLines(shown[from:], bytes.Count(text[start:end], newline))])
 }
 
-type shownText struct{}
+// afterLines returns the offset after the first n lines.
+func afterLines(text []byte, n int) (at int) {
+	for range n {
+		at = lineEnd(text, at)
+	}
+	return at
+}
 
-// secretsAndShapes returns splices for all secrets of a document; some hide more.
-func secretsAndShapes(d *yamledit.Document) []yamledit.Splice {
-	text := d.Bytes()
-	return append(secrets(d), covers(text, append(shapes(text), comments(text)...))...)
+// secretsAndShapes returns splices for all secrets in a range of a document; some hide more.
+func secretsAndShapes(d *yamledit.Document, in span) []yamledit.Splice {
+	type textSplices struct{}
+	inText := yamledit.Derive(d, textSplices{}, func() []yamledit.Splice { return covers(d.Bytes(), append(shapes(d.Bytes()), comments(d.Bytes())...)) })
+	for _, s := range inText {
+		if s.Start < in.end && s.End > in.start { // it may be one with what the walker finds next to the range
+			in = span{min(in.start, s.Start), max(in.end, s.End)}
+		}
+	}
+	return slices.Concat(inText, secrets(d, in))
 }
 
 // Value returns a configuration value without secrets: a string, or what

@@ -107,7 +107,7 @@ func inString(d *yamledit.Document) []yamledit.Splice {
 	type hidden []yamledit.Splice
 	return yamledit.Recall(d, d.Bytes(), func() hidden {
 		if d.Root().IsMap() || d.Root().IsList() {
-			return secretsAndShapes(d)
+			return secretsAndShapes(d, span{0, len(d.Bytes())})
 		}
 		return covers(d.Bytes(), freeText(d.Bytes()))
 	})

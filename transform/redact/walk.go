@@ -11,10 +11,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// secrets walks over a document, and returns splices that hide its secrets, but for those
-// that shapes finds in the text.
-func secrets(d *yamledit.Document) []yamledit.Splice {
-	w := walker{doc: d}
+// secrets walks over what a document has in a range of its text, and returns splices that hide its secrets there,
+// but for those that shapes finds in the text. An alias may give a secret to any range.
+func secrets(d *yamledit.Document, in span) []yamledit.Splice {
+	w := walker{doc: d, in: in}
+	if bytes.IndexByte(d.Bytes(), '*') >= 0 && bytes.IndexByte(d.Bytes(), '&') >= 0 {
+		w.in = span{0, len(d.Bytes())}
+	}
 	switch {
 	case bytes.HasPrefix(d.Bytes(), []byte("#cloud-config")):
 		w.hideAll(d.Root())
@@ -26,7 +29,20 @@ func secrets(d *yamledit.Document) []yamledit.Splice {
 
 type walker struct {
 	doc     *yamledit.Document
+	in      span
 	splices []yamledit.Splice
+}
+
+// reaches reports whether child i, with the comments after it, may be in the range.
+func (w *walker) reaches(children []yamledit.Node, i int) bool {
+	if start, written := children[i].Start(); written && start >= w.in.end {
+		return false
+	}
+	if i+1 == len(children) {
+		return true
+	}
+	next, written := children[i+1].Start()
+	return !written || next > w.in.start
 }
 
 // node hides the secrets in n. key is that of the closest mapping around it.
@@ -44,9 +60,11 @@ func (w *walker) node(n yamledit.Node, key string) {
 func (w *walker) list(n yamledit.Node, key string) {
 	children := n.Children()
 	for i, c := range children {
-		if i > 0 && announces(children[i-1], c) {
+		switch {
+		case !w.reaches(children, i):
+		case i > 0 && announces(children[i-1], c):
 			w.hide(c, refers)
-		} else {
+		default:
 			w.node(c, key)
 		}
 	}
@@ -56,8 +74,9 @@ func (w *walker) mapping(n yamledit.Node) {
 	children := n.Children()
 	kind, secretValue, pair := heading(children)
 	isSecret := kind == "Secret" || kind == "SecretList"
-	for _, c := range children {
+	for i, c := range children {
 		switch key := c.Key(); {
+		case !w.reaches(children, i):
 		case isSecret && (key == "data" || key == "stringData"):
 			w.hideData(c)
 		case kind == "SecretList" && key == "items":
