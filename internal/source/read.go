@@ -4,6 +4,7 @@
 package source
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
@@ -67,7 +68,11 @@ func (t Text) Documents() iter.Seq2[yamledit.Chunk, error] {
 			var err error
 			if len(c.Bytes) > MaxDocument {
 				large := func(item yamledit.Chunk) bool { return len(item.Bytes) > MaxDocument }
-				if item, has := lists.Find(yamledit.Items(c, yamledit.Parse), large); has {
+				items := []yamledit.Chunk{c}
+				if bytes.Contains(c.Bytes, []byte("items")) { // it takes seconds to parse
+					items = yamledit.Items(c, yamledit.Parse)
+				}
+				if item, has := lists.Find(items, large); has {
 					err = tooLarge(item.File, item.Line+1, "document", MaxDocument)
 				}
 			}
