@@ -42,7 +42,7 @@ type Stage struct {
 	// that someone does by hand: no document shows whether they were.
 	AfterManual []string
 	// Prepare is what has to be so in the cloud before the stage.
-	Prepare Preparation
+	Prepare action.Preparation
 	// Before and After are what has to happen outside of the document, before the edit
 	// and after it. A stage without Edit has After alone.
 	Before, After []action.Action
@@ -60,7 +60,7 @@ type Stage struct {
 	Withdrawn bool
 	// Files returns what a person needs with the document, once the stage's edit
 	// is in it; what the actions of a stage without edit name. nil for none.
-	Files func() ([]File, error)
+	Files func() ([]action.File, error)
 }
 
 // Listed is a stage in the list of a cluster. It is made when it is needed: a plan needs one or two of each list.
@@ -105,17 +105,4 @@ func CheckBy[C Cluster](check func(after C) error) func(after Cluster) error {
 		}
 		return check(own)
 	}
-}
-
-// Preparation is what people do before a stage, with rights that rke-lm neither has
-// nor wants. Nothing carries it out.
-type Preparation struct {
-	What    string // in one line
-	Actions []action.Action
-	Files   []File // that the commands name
-}
-
-// File is something that a stage needs and that a plan folder holds.
-type File struct {
-	Name, Content string
 }

@@ -65,6 +65,9 @@ var rules = []rule{
 	{"other packages than rke2 ask the format what machines get", codeBut("transform/rke2", "cmd"), anyOf(effective)},
 	{"imports point from the formats to the plan to the contract", filesOf("transform/plan"),
 		anyOf(append([]string{"transform/stages", "transform/rules", "transform/live", "transform/ccm"}, formats...)...)},
+	{"actions and the provider are below the contract", codeOf("transform/action", "transform/provider"), func(imported string) bool {
+		return ours(imported, "transform") && !ours(imported, "transform/action", "transform/provider", "transform/lists")
+	}},
 	{"yamledit imports no other package but lists", filesOf("transform/yamledit"), func(imported string) bool {
 		return in(imported, module) && !ours(imported, "transform/yamledit", "transform/lists")
 	}},

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 )
 
 // disk is what changes a file system; tests put one in its place that fails.
@@ -35,12 +35,12 @@ func writeFile(path, content string) error {
 
 // ReplaceFolder makes a folder of files, for the user alone, in the place of the one that is there if exists is set.
 // When it returns an error, what was there is there.
-func ReplaceFolder(path string, content []transform.File, exists bool) error {
+func ReplaceFolder(path string, content []action.File, exists bool) error {
 	return realDisk.replaceFolder(path, content, exists)
 }
 
 // replaceFolder completes a folder, so that all of it is on the disk, before it puts it in its place.
-func (d disk) replaceFolder(path string, content []transform.File, exists bool) (err error) {
+func (d disk) replaceFolder(path string, content []action.File, exists bool) (err error) {
 	if err := d.makeFolders(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}

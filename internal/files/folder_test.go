@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
@@ -61,16 +61,16 @@ func (f *fault) disk() disk {
 }
 
 // version returns the files of a version of a folder.
-func version(n int) []transform.File {
-	return []transform.File{{Name: fmt.Sprintf("%d.diff", n), Content: "a difference"}, {Name: "runbook.md", Content: fmt.Sprintf("the steps of version %d", n)}}
+func version(n int) []action.File {
+	return []action.File{{Name: fmt.Sprintf("%d.diff", n), Content: "a difference"}, {Name: "runbook.md", Content: fmt.Sprintf("the steps of version %d", n)}}
 }
 
 // filesIn returns the files of a folder; none if it is not there.
-func filesIn(t *testing.T, folder string) []transform.File {
+func filesIn(t *testing.T, folder string) []action.File {
 	t.Helper()
 	list, _ := os.ReadDir(folder)
-	return lists.Map(list, func(e os.DirEntry) transform.File {
-		return transform.File{Name: e.Name(), Content: string(assert.Value(os.ReadFile(filepath.Join(folder, e.Name())))(t))}
+	return lists.Map(list, func(e os.DirEntry) action.File {
+		return action.File{Name: e.Name(), Content: string(assert.Value(os.ReadFile(filepath.Join(folder, e.Name())))(t))}
 	})
 }
 
@@ -121,7 +121,7 @@ func replaceWith(t *testing.T, f *fault, exists bool) {
 
 func TestALostRaceForTheFolderIsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "harbour")
-	theirs := []transform.File{{Name: "theirs", Content: "their text"}}
+	theirs := []action.File{{Name: "theirs", Content: "their text"}}
 	d := realDisk
 	d.rename = func(from, to string) error {
 		return errors.Join(ReplaceFolder(path, theirs, false), os.Rename(from, to))

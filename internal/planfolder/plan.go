@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
@@ -39,7 +39,7 @@ func Lists(planFile []byte, name string, content []byte) (plan.Saved, bool) {
 
 func sum(content string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(content))) }
 
-func encode(s plan.Saved, files []transform.File) string {
+func encode(s plan.Saved, files []action.File) string {
 	p := content{APIVersion: apiVersion, Kind: kind, Saved: s, Files: []string{}, Sums: map[string]string{}}
 	for _, f := range files {
 		p.Files, p.Sums[f.Name] = append(p.Files, f.Name), sum(f.Content)

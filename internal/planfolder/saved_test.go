@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -39,8 +40,8 @@ func harbour() plan.Saved {
 	}
 }
 
-func named(names ...string) []transform.File {
-	return lists.Map(names, func(n string) transform.File { return transform.File{Name: n, Content: "content of " + n} })
+func named(names ...string) []action.File {
+	return lists.Map(names, func(n string) action.File { return action.File{Name: n, Content: "content of " + n} })
 }
 
 func TestAPlanIsReadAsItWasWritten(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
@@ -24,7 +25,7 @@ var ErrForeign = transform.NewError(transform.ExitRefused, "is not a plan folder
 // A plan of the same cluster is replaced as a whole, if it has nothing that the new one lacks or
 // replace is set; another folder is refused with an error that wraps [ErrForeign]. When it returns
 // an error, what was there is there.
-func Write(root string, s plan.Saved, others []transform.File, replace bool) (string, error) {
+func Write(root string, s plan.Saved, others []action.File, replace bool) (string, error) {
 	path := filepath.Join(root, Place(s))
 	files.RestoreFolders(filepath.Dir(path), func(folder string) (string, error) {
 		p, err := read(folder)
@@ -34,7 +35,7 @@ func Write(root string, s plan.Saved, others []transform.File, replace bool) (st
 	if err != nil {
 		return path, err
 	}
-	all := append(slices.Clone(others), transform.File{Name: PlanFile, Content: encode(s, others)})
+	all := append(slices.Clone(others), action.File{Name: PlanFile, Content: encode(s, others)})
 	if err := files.ReplaceFolder(path, all, exists); err != nil {
 		return path, fmt.Errorf("%s: the plan was not written: %w; free disk space, or use another folder", path, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -43,7 +44,7 @@ func (fs *Folders) Check(paths []string) error {
 // Folder is what is written for a plan.
 type Folder struct {
 	plan  plan.Saved
-	files []transform.File
+	files []action.File
 }
 
 // folder makes the folder of a plan of one cluster.
@@ -107,18 +108,18 @@ func (fs *Folders) claim(s plan.Saved) error {
 // bookFiles are what a plan folder holds for people: a runbook, and the files that it names.
 type bookFiles struct {
 	report.Runbook
-	files []transform.File
+	files []action.File
 }
 
 // add adds a file, and returns its name.
 func (b *bookFiles) add(name string, content []byte) string {
-	b.files = append(b.files, transform.File{Name: name, Content: string(content)})
+	b.files = append(b.files, action.File{Name: name, Content: string(content)})
 	return name
 }
 
 // planFiles returns what a plan folder holds for people. server are the flags that name the
 // Rancher of a live cluster.
-func planFiles(p *plan.Plan, shown report.Plan, folder string, paths []string, of clusters.Cluster, server []string) ([]transform.File, error) {
+func planFiles(p *plan.Plan, shown report.Plan, folder string, paths []string, of clusters.Cluster, server []string) ([]action.File, error) {
 	from := newStart(folder, paths)
 	book := bookFiles{Runbook: report.Runbook{Plan: p, Top: from.name(), Folder: from.path(folder), Paths: map[string]string{}}}
 	if of.Live != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -278,7 +279,7 @@ func unplannedFiles(saved []*clusters.Saved, before, after []*review.Side) []*cl
 		*review.Side
 		folder string
 	}
-	made := map[planned][]transform.File{}
+	made := map[planned][]action.File{}
 	return lists.Where(saved, func(file *clusters.Saved) bool {
 		of := func(s *review.Side) bool { return s.Identity().Is(file.Plan.Cluster) }
 		has := func(s *review.Side) bool {
@@ -286,7 +287,7 @@ func unplannedFiles(saved []*clusters.Saved, before, after []*review.Side) []*cl
 			if _, is := made[key]; !is && of(s) {
 				made[key] = filesOf(s, file.Plan.Target)
 			}
-			return slices.ContainsFunc(made[key], func(f transform.File) bool {
+			return slices.ContainsFunc(made[key], func(f action.File) bool {
 				return f.Name == filepath.Base(file.Name) && f.Content == string(file.Bytes)
 			})
 		}
@@ -295,7 +296,7 @@ func unplannedFiles(saved []*clusters.Saved, before, after []*review.Side) []*cl
 }
 
 // filesOf are the files of all plans of a cluster; none if it cannot be planned.
-func filesOf(s *review.Side, target transform.Target) (all []transform.File) {
+func filesOf(s *review.Side, target transform.Target) (all []action.File) {
 	target.Related = s.Related
 	_ = transform.Guard(s.Docs[0].File(), func() error {
 		plans, err := plan.Sequence(s.Format, s.Docs, target)

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -65,7 +66,7 @@ func onRKE1Clusters(t *testing.T, minor, version string) []rendering {
 			continue
 		}
 		p := plannedRKE1(t, minor, c)
-		var related []transform.File // what earlier stages brought to the cluster
+		var related []action.File // what earlier stages brought to the cluster
 		for _, stage := range []string{stages.InstallCCM, stages.DisableLeaderMigration} {
 			step, found := p.Step(stage)
 			files, err := step.Files()
@@ -92,7 +93,7 @@ func plannedRKE1(t *testing.T, minor string, c choice) *plan.Plan {
 	}
 	if step, found := p.Step(stages.EnableLeaderMigration); found {
 		files, err := step.Files()
-		i := slices.IndexFunc(files, func(f transform.File) bool { return f.Name == "leadermigration.conf" })
+		i := slices.IndexFunc(files, func(f action.File) bool { return f.Name == "leadermigration.conf" })
 		if configured := c.target.LeaderMigrationConfig != ""; err != nil || configured != (i >= 0) {
 			t.Errorf("%s: the plan has a configuration for kube-controller-manager: %v, %v", c.name, i >= 0, err)
 		} else if configured {
@@ -103,7 +104,7 @@ func plannedRKE1(t *testing.T, minor string, c choice) *plan.Plan {
 }
 
 // given returns what helm upgrade --install is given in a stage.
-func given(t *testing.T, minor, stage string, c choice, files, related []transform.File) rendering {
+func given(t *testing.T, minor, stage string, c choice, files, related []action.File) rendering {
 	t.Helper()
 	g := rendering{name: c.name + ", in " + stage, minor: minor, nodes: onRKE1.Nodes(allRoles...), configMaps: map[string]corev1.ConfigMap{}}
 	for _, f := range related {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -252,7 +253,7 @@ func checkManager(t *testing.T, p *plan.Plan, minor string, c choice) {
 	}
 	step, _ := p.Step(stages.EnableLeaderMigration)
 	files, err := step.Files()
-	i := slices.IndexFunc(files, func(f transform.File) bool { return strings.Contains(f.Name, "configmap") })
+	i := slices.IndexFunc(files, func(f action.File) bool { return strings.Contains(f.Name, "configmap") })
 	if err != nil || i < 0 {
 		t.Fatalf("%s: there is no ConfigMap for Rancher: %v", c.name, err)
 	}

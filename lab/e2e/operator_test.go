@@ -17,7 +17,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/agent"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -95,7 +94,7 @@ func (o *operator) folder(plan *plan.Plan) planFolder {
 	return all
 }
 
-func (o *operator) files(step plan.Step) []transform.File {
+func (o *operator) files(step plan.Step) []action.File {
 	o.Helper()
 	list := assert.Value(step.Files())(o)
 	return list

@@ -66,3 +66,16 @@ type (
 	// HelmValues compares the values of a release with those that replace them, which HelmUpgrade does as well.
 	HelmValues struct{}
 )
+
+// Preparation is what people do before a stage, with rights that rke-lm neither has
+// nor wants. Nothing carries it out.
+type Preparation struct {
+	What    string // in one line
+	Actions []Action
+	Files   []File // that the commands name
+}
+
+// File is something that a stage needs and that a plan folder holds.
+type File struct {
+	Name, Content string
+}

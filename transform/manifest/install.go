@@ -35,9 +35,9 @@ func (m *migration) installCCM() transform.Stage {
 }
 
 // preparation is what the manager of AWS needs; others have their own.
-func (m *migration) preparation() transform.Preparation {
+func (m *migration) preparation() action.Preparation {
 	if !m.isAWS() {
-		return transform.Preparation{}
+		return action.Preparation{}
 	}
 	return aws.ManagerNeeds("")
 }
@@ -62,8 +62,8 @@ func (m *migration) grantMigrationLease() transform.Stage {
 	s := transform.Stage{
 		Why:   " It is an object of the cluster, not a static pod: never put its file into the manifest folder of a kubelet.",
 		After: []action.Action{action.ApplyFile(rbacFile, "grant both managers the permission, with the file that plan --out writes")},
-		Files: func() ([]transform.File, error) {
-			return []transform.File{{Name: rbacFile, Content: leadermigration.Grant(m.target.Lease())}}, nil
+		Files: func() ([]action.File, error) {
+			return []action.File{{Name: rbacFile, Content: leadermigration.Grant(m.target.Lease())}}, nil
 		},
 		UndoAfter: []action.Action{action.AllRemoved(leadermigration.Namespace, "role,rolebinding", m.target.Lease())},
 	}

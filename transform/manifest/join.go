@@ -123,9 +123,9 @@ func (c *cluster) configures() bool {
 }
 
 // filesOf are those of all documents, each name once.
-func filesOf(shares []share) func() ([]transform.File, error) {
-	return func() ([]transform.File, error) {
-		var all []transform.File
+func filesOf(shares []share) func() ([]action.File, error) {
+	return func() ([]action.File, error) {
+		var all []action.File
 		for _, part := range shares {
 			if part.Files == nil {
 				continue
@@ -135,7 +135,7 @@ func filesOf(shares []share) func() ([]transform.File, error) {
 				return nil, err
 			}
 			for _, f := range files {
-				if !slices.ContainsFunc(all, func(g transform.File) bool { return g.Name == f.Name }) {
+				if !slices.ContainsFunc(all, func(g action.File) bool { return g.Name == f.Name }) {
 					all = append(all, f)
 				}
 			}

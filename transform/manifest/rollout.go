@@ -100,7 +100,7 @@ func (m *migration) removeConfiguration() []action.Action {
 }
 
 // configurationFiles returns the configuration as a file or as a ConfigMap.
-func (m *migration) configurationFiles() ([]transform.File, error) {
+func (m *migration) configurationFiles() ([]action.File, error) {
 	if !m.configures() || m.Kind == kindConfiguration {
 		return nil, nil
 	}
@@ -112,10 +112,10 @@ func (m *migration) configurationFiles() ([]transform.File, error) {
 		return nil, err
 	}
 	if m.Kind == kindPod {
-		return []transform.File{{Name: configFile, Content: content}}, nil
+		return []action.File{{Name: configFile, Content: content}}, nil
 	}
 	object, err := ccm.Holding("ConfigMap", yamledit.Map{{Key: "name", Value: m.configMap()}, {Key: "namespace", Value: m.namespace()}}, "data", configFile, content)
-	return []transform.File{{Name: m.configMap() + ".yaml", Content: object}}, err
+	return []action.File{{Name: m.configMap() + ".yaml", Content: object}}, err
 }
 
 // deliver reports how a changed manifest reaches its cluster. The kubelet starts

@@ -45,9 +45,9 @@ func (m *migration) switchToExternal() transform.Stage {
 
 // credentials are what kubelets need for ECR where the switch moves to a release
 // that has none.
-func (m *migration) credentials() transform.Preparation {
+func (m *migration) credentials() action.Preparation {
 	if !m.move().Leaves(k8s.FirstWithout) {
-		return transform.Preparation{}
+		return action.Preparation{}
 	}
 	const folder = "/etc/kubernetes/credential-provider"
 	return aws.ECRNeeds(aws.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})

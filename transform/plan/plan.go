@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -74,7 +75,7 @@ func (s Step) After() []*yamledit.Document {
 }
 
 // Files returns what a person needs for the stage in addition to the document.
-func (s Step) Files() ([]transform.File, error) {
+func (s Step) Files() ([]action.File, error) {
 	stage := s.Stage
 	switch {
 	case s.result != nil:
@@ -89,7 +90,7 @@ func (s Step) Files() ([]transform.File, error) {
 }
 
 // Prepared returns the files that the commands before the stage name.
-func (s Step) Prepared() []transform.File {
+func (s Step) Prepared() []action.File {
 	if s.Past() {
 		return nil
 	}

@@ -98,21 +98,21 @@ func (m *migration) chartOptions(version string) ccm.Options {
 }
 
 // installFiles returns the chart's values, and what it mounts.
-func (m *migration) installFiles() ([]transform.File, error) {
+func (m *migration) installFiles() ([]action.File, error) {
 	text, err := m.valuesFor(m.chartOptions(m.Version))
 	if err != nil {
 		return nil, err
 	}
 	more, err := m.mountedFiles()
-	return append([]transform.File{{Name: valuesFile, Content: text}}, more...), err
+	return append([]action.File{{Name: valuesFile, Content: text}}, more...), err
 }
 
 // mountedFiles returns the configurations of the provider and of the manager, where the cluster
 // has them.
-func (m *migration) mountedFiles() ([]transform.File, error) {
-	var files []transform.File
+func (m *migration) mountedFiles() ([]action.File, error) {
+	var files []action.File
 	if config := m.cloudConfig(); config != "" {
-		files = append(files, transform.File{Name: cloudConfigFile, Content: config})
+		files = append(files, action.File{Name: cloudConfigFile, Content: config})
 	}
 	more, err := m.configFiles()
 	return append(files, more...), err
@@ -136,19 +136,19 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	return m.stages().Disable(s, false)
 }
 
-func (m *migration) finalFiles() ([]transform.File, error) {
+func (m *migration) finalFiles() ([]action.File, error) {
 	o := m.chartOptions(m.move().Reached())
 	o.LeaderMigration = m.target.KeepLeaderMigration
 	o.MigrationConfig = o.MigrationConfig && m.target.KeepLeaderMigration
 	if o.MigrationConfig && !leadermigration.SameNames(o.Tag(), o.Minor) {
 		text, err := m.valuesFor(o) // the configuration stays, and names the controllers of this image
-		return []transform.File{{Name: finalValuesFile, Content: text}}, err
+		return []action.File{{Name: finalValuesFile, Content: text}}, err
 	}
 	if semver.MajorMinor(o.ImageTag) != o.Minor && semver.IsValid(o.ImageTag) {
 		o.ImageTag = "" // the operator's tag is that of another minor
 	}
 	text, err := m.finalValuesFor(o)
-	return []transform.File{{Name: finalValuesFile, Content: text}}, err
+	return []action.File{{Name: finalValuesFile, Content: text}}, err
 }
 
 // cloudConfigFile is what a plan folder calls the provider's configuration.

@@ -81,12 +81,12 @@ func (m *migration) enableActions() []action.Action {
 	return []action.Action{action.PlaceFile(leadermigration.ConfigFile, managerConfig, "before the edit, on every control-plane node: kube-controller-manager exits without the file; plan --out writes it")}
 }
 
-func (m *migration) enableFiles() ([]transform.File, error) {
+func (m *migration) enableFiles() ([]action.File, error) {
 	if !m.configured() {
 		return nil, nil
 	}
 	text, err := leadermigration.Make(leadermigration.Config{Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.target.LeaseName})
-	return []transform.File{{Name: leadermigration.ConfigFile, Content: text}}, err
+	return []action.File{{Name: leadermigration.ConfigFile, Content: text}}, err
 }
 
 // configActions bring the configuration of the cloud-controller-manager to the
@@ -98,12 +98,12 @@ func (m *migration) configActions() []action.Action {
 	return []action.Action{action.ApplyFile(configMapFile, "apply the configuration of the manager to the cluster, before the chart that mounts it; plan --out writes it")}
 }
 
-func (m *migration) configFiles() ([]transform.File, error) {
+func (m *migration) configFiles() ([]action.File, error) {
 	if !m.configured() {
 		return nil, nil
 	}
 	text, err := ccm.MigrationConfigManifest(m.Config, m.Version, m.chartOptions(m.Version).Tag(), m.target.LeaseName)
-	return []transform.File{{Name: configMapFile, Content: text}}, err
+	return []action.File{{Name: configMapFile, Content: text}}, err
 }
 
 // dropConfig is what is left to do when the chart has let go of its configuration.

@@ -37,12 +37,12 @@ func (m *migration) switchToExternal() transform.Stage {
 
 // credentials are what kubelets need for ECR where the switch moves to a release
 // that has none, unless the file has a credential provider.
-func (m *migration) credentials() transform.Preparation {
+func (m *migration) credentials() action.Preparation {
 	set := slices.ContainsFunc(m.places(kubelet), func(at yamledit.Node) bool {
 		return args.Has(args.OfMap(at), "image-credential-provider-config")
 	})
 	if set || !m.move().Leaves(k8s.FirstWithout) {
-		return transform.Preparation{}
+		return action.Preparation{}
 	}
 	// RKE mounts /etc/kubernetes into the kubelet's container.
 	const folder = "/etc/kubernetes/credential-provider"

@@ -98,7 +98,7 @@ func (m *migration) upgradeValues() string {
 	return aws.Values + "-" + semver.MajorMinor(m.move().Reached()) + ".yaml"
 }
 
-func (m *migration) upgradeFiles() ([]transform.File, error) {
+func (m *migration) upgradeFiles() ([]action.File, error) {
 	files, err := m.finalFiles()
 	for i := range files {
 		files[i].Name = m.upgradeValues()

@@ -53,7 +53,7 @@ func (m *migration) installWhat() string {
 }
 
 // installFiles returns the chart's values, for those who install it by hand.
-func (m *migration) installFiles() ([]transform.File, error) {
+func (m *migration) installFiles() ([]action.File, error) {
 	chart, found, err := m.chart()
 	if err != nil || !found {
 		return nil, err
@@ -62,10 +62,10 @@ func (m *migration) installFiles() ([]transform.File, error) {
 	if err != nil || values == "" {
 		return nil, err
 	}
-	files := []transform.File{{Name: ccm.ValuesFile, Content: values}}
+	files := []action.File{{Name: ccm.ValuesFile, Content: values}}
 	docs, err := m.manifests()
 	if i := ccm.FindMigrationConfig(docs); err == nil && i >= 0 {
-		files = append(files, transform.File{Name: ccm.MigrationConfigMap + ".yaml", Content: strings.TrimSuffix(string(docs[i].Bytes()), "\n") + "\n"})
+		files = append(files, action.File{Name: ccm.MigrationConfigMap + ".yaml", Content: strings.TrimSuffix(string(docs[i].Bytes()), "\n") + "\n"})
 	}
 	return files, err
 }

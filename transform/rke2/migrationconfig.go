@@ -154,12 +154,12 @@ func (m *migration) suppliesConfig() bool {
 }
 
 // enableFiles returns the ConfigMap, for those who bring it to Rancher.
-func (m *migration) enableFiles() ([]transform.File, error) {
+func (m *migration) enableFiles() ([]action.File, error) {
 	if !m.suppliesConfig() {
 		return nil, nil
 	}
 	text, err := m.managerConfigMap()
-	return []transform.File{{Name: configMapFile, Content: text}}, err
+	return []action.File{{Name: configMapFile, Content: text}}, err
 }
 
 // enableActions bring it there before the edit names it.

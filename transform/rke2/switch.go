@@ -37,12 +37,12 @@ func (m *migration) switchToExternal() transform.Stage {
 
 // credentials are what kubelets need for ECR where the switch moves to a release
 // that has none, unless the file has a credential provider.
-func (m *migration) credentials() transform.Preparation {
+func (m *migration) credentials() action.Preparation {
 	set := slices.ContainsFunc(m.Kinds, func(c effective.Class) bool {
 		return m.Effective(c)["image-credential-provider-config"].Value != nil
 	})
 	if set || !m.move().Leaves(k8s.FirstWithout) {
-		return transform.Preparation{}
+		return action.Preparation{}
 	}
 	return aws.ECRNeeds(aws.Place{Config: "/var/lib/rancher/credentialprovider/config.yaml", Folder: "/var/lib/rancher/credentialprovider/bin"})
 }

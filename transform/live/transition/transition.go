@@ -131,7 +131,7 @@ func foldedInto(p *plan.Plan, stage string) []plan.Step {
 }
 
 // filesOf collects the files of all stages by their names.
-func filesOf(p *plan.Plan, of func(plan.Step) ([]transform.File, error)) (map[string]string, error) {
+func filesOf(p *plan.Plan, of func(plan.Step) ([]action.File, error)) (map[string]string, error) {
 	all := map[string]string{}
 	for _, s := range p.Steps {
 		files, err := of(s)
@@ -232,7 +232,7 @@ func (r Planner) foldsBack(p *plan.Plan) bool {
 }
 
 // filesAgain are the files of a stage as they would be made again.
-func filesAgain(s plan.Step) ([]transform.File, error) {
+func filesAgain(s plan.Step) ([]action.File, error) {
 	if s.Stage.Files == nil {
 		return nil, nil
 	}

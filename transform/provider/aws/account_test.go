@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -116,7 +116,7 @@ func TestTheCredentialProviderGoesWhereTheKubeletLooks(t *testing.T) {
 }
 
 func TestFilesAreThoseThatCommandsName(t *testing.T) {
-	for _, p := range []transform.Preparation{ManagerNeeds(""), ECRNeeds(Place{})} {
+	for _, p := range []action.Preparation{ManagerNeeds(""), ECRNeeds(Place{})} {
 		var commands string
 		for _, a := range p.Actions {
 			commands += a.Command + "\n"

@@ -6,7 +6,6 @@ package aws
 import (
 	_ "embed"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 )
 
@@ -42,13 +41,13 @@ func CredentialProvider(at Place) action.Action {
 }
 
 // ECRNeeds is what nodes need for their images in ECR before they run 1.27.
-func ECRNeeds(at Place) transform.Preparation {
-	return transform.Preparation{
+func ECRNeeds(at Place) action.Preparation {
+	return action.Preparation{
 		What: "manually on the nodes, if pods use images from ECR: a credential provider for the kubelet of 1.27 (" + ProviderFile + ")",
 		Actions: []action.Action{{
 			Why:     "if pods use images from ECR, their kubelets need a credential provider from 1.27 on",
 			Command: `kubectl get pods -A -o jsonpath='{range .items[*]}{.spec.nodeName}{"\t"}{.spec.containers[*].image}{"\n"}{end}' | grep -F .dkr.ecr`,
 		}, CredentialProvider(at)},
-		Files: []transform.File{{Name: ProviderFile, Content: providerConfig}},
+		Files: []action.File{{Name: ProviderFile, Content: providerConfig}},
 	}
 }

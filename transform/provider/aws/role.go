@@ -15,15 +15,14 @@ import (
 	"cmp"
 	_ "embed"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 )
 
 // ManagerNeeds is what a cloud-controller-manager needs before it starts. config is the
 // provider's configuration, as far as the file holds it.
-func ManagerNeeds(config string) transform.Preparation {
+func ManagerNeeds(config string) action.Preparation {
 	id := clusterID(config)
-	return transform.Preparation{
+	return action.Preparation{
 		What: "add in AWS what is missing: permissions of the machines' IAM roles (" + ManagerPolicyFile + ", " + NodePolicyFile +
 			") and tags " + TagPrefix + cmp.Or(id, "ID"),
 		Actions: []action.Action{{ // a policy is added to a role, which keeps those that it has
@@ -33,7 +32,7 @@ func ManagerNeeds(config string) transform.Preparation {
 			Why:     "the IAM role of the other nodes has the permissions in " + NodePolicyFile,
 			Command: action.Command(`aws iam put-role-policy --role-name "${NODE_ROLE:?set it to the IAM role of the other nodes}" --policy-name kubernetes-node --policy-document file://%s`, NodePolicyFile),
 		}, Tagged(id), Tag(id)},
-		Files: []transform.File{
+		Files: []action.File{
 			{Name: ManagerPolicyFile, Content: managerPolicy},
 			{Name: NodePolicyFile, Content: nodePolicy},
 		},
