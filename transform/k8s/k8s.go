@@ -25,11 +25,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// The minors at which the in-tree provider of AWS and leader migration change.
-const (
-	FirstWithout  = "v1.27" // the in-tree provider
-	FirstMigrates = "v1.22" // leader migration with its default configuration
-)
+// FirstMigrates is the first minor with leader migration by its default configuration.
+const FirstMigrates = "v1.22"
 
 // From reports whether a release is of a minor or a later one.
 func From(version, minor string) bool { return semver.Compare(semver.MajorMinor(version), minor) >= 0 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -46,7 +47,7 @@ func (m Upgrade) Why() string {
 		return ""
 	}
 	why := " Kubernetes moves to " + m.To + " in the same edit."
-	if m.Leaves(FirstWithout) {
+	if m.Leaves(aws.FirstWithout) {
 		why += " From 1.27 on you cannot roll back to the in-tree provider."
 	}
 	return why
@@ -110,7 +111,7 @@ func (m Upgrade) refuse(of yamledit.Node, what, do string) error {
 // CheckRollback refuses to go back to the in-tree provider on a release without it. The
 // error points at the document where it does not state the release.
 func CheckRollback(version string, stated yamledit.Node) error {
-	if !From(version, FirstWithout) {
+	if !From(version, aws.FirstWithout) {
 		return nil
 	}
 	at := stated.Document().Root()

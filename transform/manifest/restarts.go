@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // Restarts is that of the one manifest.
@@ -57,7 +58,7 @@ func situation(members []*migration) transform.Situation {
 
 // stops reports whether what the manifest is for does not start with its provider. The
 // cloud-controller-manager does.
-func (m *migration) stops() bool { return m.inTree() && k8s.From(m.Version, k8s.FirstWithout) }
+func (m *migration) stops() bool { return m.inTree() && k8s.From(m.Version, aws.FirstWithout) }
 
 func (m *migration) inTree() bool {
 	name, _ := m.provider()

@@ -46,7 +46,7 @@ func (m *migration) switchToExternal() transform.Stage {
 // credentials are what kubelets need for ECR where the switch moves to a release
 // that has none.
 func (m *migration) credentials() action.Preparation {
-	if !m.move().Leaves(k8s.FirstWithout) {
+	if !m.move().Leaves(aws.FirstWithout) {
 		return action.Preparation{}
 	}
 	const folder = "/etc/kubernetes/credential-provider"

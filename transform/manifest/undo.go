@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -80,7 +81,7 @@ func (m *migration) switchUndo(e *transform.Reverse) {
 		return
 	}
 	at, _ := m.versionAt()
-	if k8s.From(m.Version, k8s.FirstWithout) {
+	if k8s.From(m.Version, aws.FirstWithout) {
 		e.Fail(&transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to roll back to", "keep the external provider")})
 	}
 	back, err := *m, error(nil)

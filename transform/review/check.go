@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -177,7 +178,7 @@ func (c *comparison) fresh() {
 	}
 	found := lint(c.after, c.target)
 	removed := slices.IndexFunc(found, func(f transform.Finding) bool { return f.Rule == rules.InTreeGone.ID })
-	if removed >= 0 && c.old != nil && next(c.old) != "" && !k8s.From(c.old.Cluster.Version, k8s.FirstWithout) {
+	if removed >= 0 && c.old != nil && next(c.old) != "" && !k8s.From(c.old.Cluster.Version, aws.FirstWithout) {
 		found = found[removed : removed+1] // what else is wrong on that release does not matter
 		c.took = true
 		found[0].Fix = "do not merge this; finish the migration on " + semver.MajorMinor(c.old.Cluster.Version)[1:] + ", where " + next(c.old) + " is next, and upgrade then"

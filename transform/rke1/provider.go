@@ -122,7 +122,7 @@ func (c *Cluster) places(service string) []yamledit.Node {
 // cluster that is external does not show whether the chart takes part in one.
 func (m *migration) situation() transform.Situation {
 	inTreeLeft := slices.ContainsFunc(components, func(service string) bool { return m.component(service) == inTree })
-	if !k8s.From(m.Version, k8s.FirstWithout) {
+	if !k8s.From(m.Version, aws.FirstWithout) {
 		return transform.InTree
 	}
 	switch {

@@ -11,7 +11,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -41,7 +40,7 @@ func (m *migration) credentials() action.Preparation {
 	set := slices.ContainsFunc(m.places(kubelet), func(at yamledit.Node) bool {
 		return args.Has(args.OfMap(at), "image-credential-provider-config")
 	})
-	if set || !m.move().Leaves(k8s.FirstWithout) {
+	if set || !m.move().Leaves(aws.FirstWithout) {
 		return action.Preparation{}
 	}
 	// RKE mounts /etc/kubernetes into the kubelet's container.

@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -18,7 +19,7 @@ import (
 func (m *migration) situation() transform.Situation {
 	nodes := m.inTreeNodes()
 	switch {
-	case !k8s.From(m.Version, k8s.FirstWithout):
+	case !k8s.From(m.Version, aws.FirstWithout):
 		return transform.InTree
 	case slices.ContainsFunc(nodes, m.stops), len(nodes) > 0 && k8s.From(m.Version, firstWithoutFlags) && len(m.removedArgs()) > 0: // a component does not start
 		return transform.Broken

@@ -11,7 +11,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
@@ -41,7 +40,7 @@ func (m *migration) credentials() action.Preparation {
 	set := slices.ContainsFunc(m.Kinds, func(c effective.Class) bool {
 		return m.Effective(c)["image-credential-provider-config"].Value != nil
 	})
-	if set || !m.move().Leaves(k8s.FirstWithout) {
+	if set || !m.move().Leaves(aws.FirstWithout) {
 		return action.Preparation{}
 	}
 	return aws.ECRNeeds(aws.Place{Config: "/var/lib/rancher/credentialprovider/config.yaml", Folder: "/var/lib/rancher/credentialprovider/bin"})

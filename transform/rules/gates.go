@@ -31,7 +31,7 @@ var CSIGateStale = OfComponents{
 		for _, a := range c.Args {
 			switch value, named := args.Gates([]args.Arg{a})[aws.CSIGate]; {
 			case !named:
-			case k8s.From(c.Version, k8s.FirstWithout):
+			case k8s.From(c.Version, aws.FirstWithout):
 				at(a.Node(), "Kubernetes "+semver.MajorMinor(c.Version)+" does not know the feature gate "+aws.CSIGate+", and the component stops", "remove the gate")
 			case !isOff(value):
 			case k8s.From(c.Version, "v1.25"):

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -89,7 +90,7 @@ var FlagOnExternalGate = OfComponents{
 		for _, a := range c.Args {
 			switch value, named := args.Gates([]args.Arg{a})[migrationGate]; {
 			case !named:
-			case k8s.From(c.Version, k8s.FirstWithout):
+			case k8s.From(c.Version, aws.FirstWithout):
 				at(a.Node(), "release "+semver.MajorMinor(c.Version)+" does not know the feature gate "+migrationGate+", and the component stops", "remove the gate")
 			case isOff(value):
 				at(a.Node(), "the feature gate "+migrationGate+" is off: leader migration does not work, and from 1.24 on the component stops", "remove the gate")

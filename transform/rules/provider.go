@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -26,14 +27,14 @@ func IsInTreeGone(u k8s.Upgrade, stage string) bool {
 	if stage == "" {
 		version = u.Reached()
 	}
-	return k8s.From(version, k8s.FirstWithout)
+	return k8s.From(version, aws.FirstWithout)
 }
 
 // FindInTreeProvider is about what makes a component in-tree. A cluster that runs such a release has no
 // manager to migrate from; one that is about to move to it still has.
 func FindInTreeProvider(n yamledit.Node, u k8s.Upgrade, found *transform.Findings) {
 	const removed = "the provider is aws, which Kubernetes 1.27 and later do not have"
-	if !k8s.From(u.From, k8s.FirstWithout) {
+	if !k8s.From(u.From, aws.FirstWithout) {
 		found.At(n, removed, "migrate on 1.26, before the upgrade")
 		return
 	}
@@ -45,7 +46,7 @@ func FindInTreeProvider(n yamledit.Node, u k8s.Upgrade, found *transform.Finding
 func FindInTreeImage(n yamledit.Node, found *transform.Findings) bool {
 	image, _ := n.String()
 	tag := k8s.ParseImage(image).Tag
-	removed := k8s.From(tag, k8s.FirstWithout)
+	removed := k8s.From(tag, aws.FirstWithout)
 	if removed {
 		found.At(n, "the provider is aws, which the image of Kubernetes "+tag+" does not have", "use the image of the cluster's release; migrate on 1.26, before the upgrade")
 	}
@@ -73,7 +74,7 @@ func Mixed(list []Provided, version string, found *transform.Findings) {
 			at = p.At
 		}
 	}
-	if len(of[inTree]) == 0 || len(of[external]) == 0 || k8s.From(version, k8s.FirstWithout) {
+	if len(of[inTree]) == 0 || len(of[external]) == 0 || k8s.From(version, aws.FirstWithout) {
 		return
 	}
 	found.At(at, "the cluster is half switched; "+inTree+": "+strings.Join(of[inTree], ", ")+"; "+external+": "+strings.Join(of[external], ", "),

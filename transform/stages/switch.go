@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -140,7 +141,7 @@ func CheckUndo(p *plan.Plan, names []string, version string) error {
 	if err := CheckUndone(p.Start[0].File(), names...); err != nil {
 		return err
 	}
-	if !slices.Contains(names, SwitchToExternal) || !External(p) || !k8s.From(version, k8s.FirstWithout) {
+	if !slices.Contains(names, SwitchToExternal) || !External(p) || !k8s.From(version, aws.FirstWithout) {
 		return nil
 	}
 	do := "with --to " + SwitchToExternal + " the stages after the switch are undone"

@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -139,7 +140,7 @@ func newEvaluation(o *observed.Observation, c Choice) *evaluation {
 // late reports whether a cluster has no in-tree provider any more, and no manager that takes
 // part in a migration from one.
 func (j *evaluation) late() bool {
-	return k8s.From(j.Observation.Version, k8s.FirstWithout) && !slices.ContainsFunc(j.cloud(), hasFlag) && !j.any(observed.KubeManager, hasFlag)
+	return k8s.From(j.Observation.Version, aws.FirstWithout) && !slices.ContainsFunc(j.cloud(), hasFlag) && !j.any(observed.KubeManager, hasFlag)
 }
 
 // of returns the processes of a component whose arguments could be read.

@@ -113,7 +113,7 @@ func (j *evaluation) cordonLeft(found report) {
 
 // ecrCredentials depends on the images that the nodes have.
 func (j *evaluation) ecrCredentials(found report) {
-	if !k8s.From(j.Choice.Version, k8s.FirstWithout) {
+	if !k8s.From(j.Choice.Version, aws.FirstWithout) {
 		return
 	}
 	from := lists.Flat(j.Nodes, func(n observed.Node) []string { return n.ECRImages })

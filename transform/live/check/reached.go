@@ -154,7 +154,7 @@ func Outlined(o *observed.Observation, formats []transform.Format) Outline {
 // cloud-controller-manager.
 func (j *evaluation) progress() plan.Progress {
 	m := j.managers()
-	late := k8s.From(j.Observation.Version, k8s.FirstWithout)
+	late := k8s.From(j.Observation.Version, aws.FirstWithout)
 	switch {
 	case !m.External && late:
 		return plan.ProgressBroken(j.Observation.Version)

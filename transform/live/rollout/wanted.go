@@ -6,6 +6,7 @@ package rollout
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -44,7 +45,7 @@ func NewWanted(d transform.Format, doc *yamledit.Document, raw []byte, t transfo
 		return w, err
 	}
 	version, _ := specOf(w.Object)["kubernetesVersion"].(string)
-	w.WithoutIDs = k8s.From(version, k8s.FirstWithout)
+	w.WithoutIDs = k8s.From(version, aws.FirstWithout)
 	w.Machine, err = d.Live.MachineConfig(doc, t)
 	return w, err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -243,7 +244,7 @@ func filesAgain(s plan.Step) ([]action.File, error) {
 // in-tree provider any more, or where the object does not show enough.
 func (r Planner) CheckRollback(p *plan.Plan, names []string, seen *observed.Observation) error {
 	version := seen.Version
-	if !k8s.From(version, k8s.FirstWithout) {
+	if !k8s.From(version, aws.FirstWithout) {
 		version = p.Cluster.Version
 	}
 	if err := stages.CheckUndo(p, names, version); err != nil {

@@ -13,6 +13,8 @@ const (
 	// Name is the in-tree provider: --cloud-provider, RKE2's cloud-provider-name and RKE's cloud_provider.name. It is
 	// also the provider of the cloud-controller-manager, and the scheme of provider IDs.
 	Name = "aws"
+	// FirstWithout is the first minor of Kubernetes without the in-tree provider.
+	FirstWithout = "v1.27"
 	// ExternalName is what RKE calls the external one; components get external.
 	ExternalName = "external-aws"
 	// Manager is the cloud-controller-manager: its program, image, DaemonSet and chart.
