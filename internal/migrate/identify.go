@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -46,7 +47,7 @@ func (r *run) initialize(ctx context.Context) error {
 		return err
 	}
 	return nodeActionRequired("the name of the node "+u.Unproven[0]+" does not prove its instance, and a provider ID never changes: set it from the metadata of its own instance",
-		transition.IdentifyManually(u.Unproven[0]))
+		aws.IdentifyManually(u.Unproven[0]))
 }
 
 // RestartCommand is a user's command that restarts the kubelet of a machine.

@@ -6,7 +6,6 @@ package transition
 import (
 	"slices"
 
-	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -71,12 +70,4 @@ func Uninitialize(node *yamledit.Document) (*yamledit.Document, error) {
 	}
 	after, _, err := e.Apply()
 	return after, err
-}
-
-// IdentifyManually reports what to do for a Node whose name does not prove its instance: its own
-// machine tells the metadata of the instance.
-func IdentifyManually(name string) string {
-	return action.Command("# on its machine:\n  "+`TOKEN=$(curl -fsX PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' http://169.254.169.254/latest/api/token) && METADATA=http://169.254.169.254/latest/meta-data && `+
-		`ZONE=$(curl -fsH "X-aws-ec2-metadata-token: $TOKEN" $METADATA/placement/availability-zone) && ID=$(curl -fsH "X-aws-ec2-metadata-token: $TOKEN" $METADATA/instance-id) && `+
-		`kubectl --kubeconfig /var/lib/rancher/rke2/agent/kubelet.kubeconfig patch node %--%s --type=merge -p '{"spec":{"providerID":"aws:///'"$ZONE/$ID"'"}}'`, name)
 }

@@ -104,9 +104,3 @@ func TestTheTaintIsAddedOnceAndOnlyWithoutAProviderID(t *testing.T) {
 		assert.Truef(t, err == nil && string(again.Bytes()) == string(after.Bytes()), "%s: a second time: %s, %v", name, again.Bytes(), err)
 	}
 }
-
-// The zone and the instance come from the machine itself, so that no name is trusted.
-func TestTheCommandForAMachineReadsItsOwnMetadata(t *testing.T) {
-	command := IdentifyManually("heron-1")
-	assert.ContainsAll(t, command, []string{"placement/availability-zone", "instance-id", "kubelet.kubeconfig patch node heron-1 ", `"aws:///'"$ZONE/$ID"'"`})
-}

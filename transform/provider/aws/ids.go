@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/rke-lm/rke-lm/transform/action"
 )
 
 var (
@@ -75,4 +77,12 @@ func Malformed(id string) string {
 		return "is not the ID of an EC2 instance: an instance ID is i- with 8 or 17 hexadecimal digits"
 	}
 	return ""
+}
+
+// IdentifyManually reports what to do for a Node whose name does not prove its instance: its own
+// machine tells the metadata of the instance.
+func IdentifyManually(name string) string {
+	return action.Command("# on its machine:\n  "+`TOKEN=$(curl -fsX PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' http://169.254.169.254/latest/api/token) && METADATA=http://169.254.169.254/latest/meta-data && `+
+		`ZONE=$(curl -fsH "X-aws-ec2-metadata-token: $TOKEN" $METADATA/placement/availability-zone) && ID=$(curl -fsH "X-aws-ec2-metadata-token: $TOKEN" $METADATA/instance-id) && `+
+		`kubectl --kubeconfig /var/lib/rancher/rke2/agent/kubelet.kubeconfig patch node %--%s --type=merge -p '{"spec":{"providerID":"aws:///'"$ZONE/$ID"'"}}'`, name)
 }

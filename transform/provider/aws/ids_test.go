@@ -18,3 +18,9 @@ func TestAMalformedProviderIDSaysWhatIsWrongWithIt(t *testing.T) {
 		assert.Contains(t, Malformed(id), want, id)
 	}
 }
+
+// The zone and the instance come from the machine itself, so that no name is trusted.
+func TestTheCommandForAMachineReadsItsOwnMetadata(t *testing.T) {
+	command := IdentifyManually("heron-1")
+	assert.ContainsAll(t, command, []string{"placement/availability-zone", "instance-id", "kubelet.kubeconfig patch node heron-1 ", `"aws:///'"$ZONE/$ID"'"`})
+}
