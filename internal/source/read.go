@@ -12,7 +12,6 @@ import (
 	"os"
 
 	"github.com/rke-lm/rke-lm/internal/files"
-	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -65,22 +64,29 @@ func (s Source) Read() (text Text, err error) {
 func (t Text) Documents() iter.Seq2[yamledit.Chunk, error] {
 	return func(yield func(yamledit.Chunk, error) bool) {
 		for c := range yamledit.Documents(t.Name, t.Bytes) {
-			var err error
-			if len(c.Bytes) > MaxDocument {
-				large := func(item yamledit.Chunk) bool { return len(item.Bytes) > MaxDocument }
-				items := []yamledit.Chunk{c}
-				if bytes.Contains(c.Bytes, []byte("items")) { // it takes seconds to parse
-					items = yamledit.Items(c, yamledit.Parse)
-				}
-				if item, has := lists.Find(items, large); has {
-					err = tooLarge(item.File, item.Line+1, "document", MaxDocument)
-				}
-			}
+			err := checkSize(c)
 			if !yield(c, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// checkSize refuses a document above the bound, unless it is a list of which no item is.
+func checkSize(c yamledit.Chunk) error {
+	if len(c.Bytes) <= MaxDocument {
+		return nil
+	}
+	items := []yamledit.Chunk{c}
+	if bytes.Contains(c.Bytes, []byte("items")) { // it takes seconds to parse
+		items = yamledit.Items(c, yamledit.Parse)
+	}
+	for _, item := range items {
+		if len(item.Bytes) > MaxDocument {
+			return tooLarge(item.File, item.Line+1, "document", MaxDocument)
+		}
+	}
+	return nil
 }
 
 // tooLarge refuses what may hold a cluster, and is not read.
