@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -28,13 +29,13 @@ func harbour() plan.Saved {
 			ChartVersion: "0.0.8", ChartRepo: "https://example.com", ImageRepository: "example.com/ccm", ImageTag: "v1.26.6",
 			KeepLeaderMigration: true, NoLeaderMigration: true, Cordon: "never",
 		},
-		Stages: []plan.SavedStage{{
-			Name: "grant-migration-lease", State: plan.Todo,
-			SavedRevision: plan.SavedRevision{
-				Before: "b", After: "a",
+		Steps: []plan.Step{{
+			Stage: transform.Stage{Name: "grant-migration-lease"}, State: plan.Todo,
+			Documents: []plan.Revision{{
+				BeforeSum: "b", AfterSum: "a",
 				Splices: []yamledit.Splice{{Start: 1, End: 2, New: "x: \"<é\u2028>\"\n"}},
 				Reverse: []yamledit.Splice{{Start: 1, End: 3, New: ""}},
-			},
+			}},
 			Findings: []transform.Finding{{Rule: "r", Severity: transform.Note, File: "c.yaml", Line: 1, Message: "m", Accepted: true}},
 		}},
 	}
@@ -50,7 +51,7 @@ func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 	assert.Must(t, err == nil && path == filepath.Join(root, "fleet-default", "harbour"), path, err)
 	for _, folder := range []string{root, path} {
 		plans := assert.Value(Read(folder))(t)
-		assert.DeepEqual(t, plans, []plan.Saved{harbour()}, folder)
+		assert.True(t, reflect.DeepEqual(plans, []plan.Saved{harbour()}), folder, plans)
 	}
 	assert.Equal(t, string(assert.Value(os.ReadFile(filepath.Join(path, "runbook.md")))(t)), "content of runbook.md")
 }

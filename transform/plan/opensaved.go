@@ -46,10 +46,10 @@ func (s Saved) Open(docs []*yamledit.Document) (*Plan, error) {
 	}
 	p := &Plan{Cluster: s.Cluster, Target: s.Target, Start: docs}
 	made, edit := m.made(), 0
-	for _, saved := range s.Stages {
-		step := saved.step()
+	for _, step := range s.Steps {
+		edits := step.Changes()
 		step.Documents = unchanged(p.End())
-		if saved.edits() {
+		if edits {
 			if edit < made {
 				step.State = Done
 			} else if step.Documents, err = m.forward(edit); err != nil {
@@ -71,19 +71,19 @@ func (s Saved) Undo(docs []*yamledit.Document, stage string, through bool) ([]St
 	if err != nil {
 		return nil, err
 	}
-	named := func(s SavedStage) bool { return s.Name == stage }
+	named := func(s Step) bool { return s.Stage.Name == stage }
 	at, begun := slices.IndexFunc(m.edits, named), m.begun()
 	switch {
-	case !slices.ContainsFunc(s.Stages, named):
+	case !slices.ContainsFunc(s.Steps, named):
 		return nil, notAmong(stage)
 	case at < 0 || at >= begun:
 		return nil, nil
 	case at < begun-1 && !through:
-		return nil, comesAfter(docs[0].File(), m.edits[begun-1].Name, stage)
+		return nil, comesAfter(docs[0].File(), m.edits[begun-1].Stage.Name, stage)
 	}
 	var steps []Step
 	for i := begun - 1; i >= at; i-- {
-		step := m.edits[i].step()
+		step := m.edits[i]
 		step.State, step.Findings = Done, nil
 		if step.Documents, err = m.back(i); err != nil {
 			return nil, err
@@ -93,18 +93,10 @@ func (s Saved) Undo(docs []*yamledit.Document, stage string, through bool) ([]St
 	return steps, nil
 }
 
-// step is the stage in a plan, without its documents.
-func (s SavedStage) step() Step {
-	return Step{
-		Stage: transform.Stage{Name: s.Name, Caution: s.Caution, After: s.Steps, Verify: s.Check},
-		State: s.State, Manual: s.Manual, Findings: s.Findings,
-	}
-}
-
 // meeting is a saved plan and the documents that it knows.
 type meeting struct {
-	edits []SavedStage // those that change a document
-	met   []met        // for each document
+	edits []Step // those that change a document
+	met   []met  // for each document
 }
 
 // met is a document of a saved plan.
@@ -117,7 +109,7 @@ type met struct {
 
 // meet finds out how far each document has come.
 func (s Saved) meet(docs []*yamledit.Document) (meeting, error) {
-	m := meeting{edits: lists.Where(s.Stages, SavedStage.edits)}
+	m := meeting{edits: lists.Where(s.Steps, Step.Changes)}
 	taken := make([]bool, len(s.sources()))
 	for _, doc := range docs {
 		known, ok := s.know(doc, m.edits, taken)
@@ -136,9 +128,9 @@ func (s Saved) meet(docs []*yamledit.Document) (meeting, error) {
 }
 
 // know finds a document among those of the plan that are not taken yet.
-func (s Saved) know(doc *yamledit.Document, edits []SavedStage, taken []bool) (met, bool) {
+func (s Saved) know(doc *yamledit.Document, edits []Step, taken []bool) (met, bool) {
 	for i, source := range s.sources() {
-		if taken[i] || len(s.Stages) == 0 {
+		if taken[i] || len(s.Steps) == 0 {
 			continue
 		}
 		k := met{doc: doc, number: i, last: -1}
@@ -146,10 +138,10 @@ func (s Saved) know(doc *yamledit.Document, edits []SavedStage, taken []bool) (m
 			k.was, k.now = *source.Around, aroundOf(doc)
 		}
 		sum, _ := k.sum(doc.Bytes())
-		if s.Stages[0].revision(i).Before == sum {
+		if s.Steps[0].Documents[i].BeforeSum == sum {
 			return k, true
 		}
-		k.last = slices.IndexFunc(edits, func(e SavedStage) bool { r := e.revision(i); return len(r.Splices) > 0 && r.After == sum })
+		k.last = slices.IndexFunc(edits, func(e Step) bool { r := e.Documents[i]; return r.Changes() && r.AfterSum == sum })
 		if k.last >= 0 {
 			return k, true
 		}
@@ -160,7 +152,7 @@ func (s Saved) know(doc *yamledit.Document, edits []SavedStage, taken []bool) (m
 // made is how many edits are in all of their documents.
 func (m meeting) made() int {
 	for i, e := range m.edits {
-		if slices.ContainsFunc(m.met, func(k met) bool { return len(e.revision(k.number).Splices) > 0 && k.last < i }) {
+		if slices.ContainsFunc(m.met, func(k met) bool { return e.Documents[k.number].Changes() && k.last < i }) {
 			return i
 		}
 	}
@@ -179,21 +171,21 @@ func (m meeting) begun() int {
 
 // forward makes an edit, in those of its documents that do not have it yet.
 func (m meeting) forward(edit int) ([]Revision, error) {
-	return m.revise(edit, func(k met) bool { return k.last < edit }, func(r SavedRevision) ([]yamledit.Splice, string) { return r.Splices, r.After })
+	return m.revise(edit, func(k met) bool { return k.last < edit }, func(r Revision) ([]yamledit.Splice, string) { return r.Splices, r.AfterSum })
 }
 
 // back takes an edit back, from those of its documents that have it.
 func (m meeting) back(edit int) ([]Revision, error) {
-	return m.revise(edit, func(k met) bool { return k.last >= edit }, func(r SavedRevision) ([]yamledit.Splice, string) { return r.Reverse, r.Before })
+	return m.revise(edit, func(k met) bool { return k.last >= edit }, func(r Revision) ([]yamledit.Splice, string) { return r.Reverse, r.BeforeSum })
 }
 
 // revise applies splices of a planned edit to some documents, which have to result in the checksum that was planned.
-func (m meeting) revise(edit int, changes func(met) bool, of func(SavedRevision) ([]yamledit.Splice, string)) ([]Revision, error) {
+func (m meeting) revise(edit int, changes func(met) bool, of func(Revision) ([]yamledit.Splice, string)) ([]Revision, error) {
 	var revised []Revision
 	for i := range m.met {
 		k := &m.met[i]
 		r := Revision{Before: k.doc, After: k.doc}
-		splices, want := of(m.edits[edit].revision(k.number))
+		splices, want := of(m.edits[edit].Documents[k.number])
 		if changes(*k) && len(splices) > 0 {
 			var err error
 			if r, err = k.apply(splices, want); err != nil {

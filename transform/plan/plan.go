@@ -57,11 +57,14 @@ type Step struct {
 	before, result *opened // around the stage, where it edits a document
 }
 
-// Revision is a document before a stage and after it.
+// Revision is a document before a stage and after it. That of a saved plan has their
+// SHA-256 sums in their place, which are equal where the stage does not edit it.
 type Revision struct {
-	Before, After *yamledit.Document
-	Splices       []yamledit.Splice // Before → After; none where the stage does not edit it
-	Reverse       []yamledit.Splice // After → Before
+	Before, After *yamledit.Document `json:"-"`
+	BeforeSum     string             `json:"before"`
+	AfterSum      string             `json:"after"`
+	Splices       []yamledit.Splice  `json:"splices"` // Before → After; none where the stage does not edit it
+	Reverse       []yamledit.Splice  `json:"reverse"` // After → Before
 }
 
 // Before returns the documents before the stage.

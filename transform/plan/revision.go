@@ -16,6 +16,14 @@ func unchanged(docs []*yamledit.Document) []Revision {
 	return lists.Map(docs, func(doc *yamledit.Document) Revision { return Revision{Before: doc, After: doc} })
 }
 
+// summed is the revision as a saved plan has it.
+func (r Revision) summed() Revision {
+	return Revision{
+		BeforeSum: sum(r.Before.Bytes()), AfterSum: sum(r.After.Bytes()),
+		Splices: append([]yamledit.Splice{}, r.Splices...), Reverse: append([]yamledit.Splice{}, r.Reverse...),
+	}
+}
+
 // revise applies an edit to the documents that it changes. Each change is proven by
 // itself, and the bytes of the other documents stay.
 func revise(docs []*yamledit.Document, edit *yamledit.Edit) ([]Revision, error) {

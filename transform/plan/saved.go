@@ -28,8 +28,8 @@ type Saved struct {
 	Target  transform.Target   `json:"target"`
 	// Upgrade is the release that the plan moves a migrated cluster to; "" for the plan of a
 	// migration.
-	Upgrade string       `json:"upgrade,omitempty"`
-	Stages  []SavedStage `json:"stages"`
+	Upgrade string `json:"upgrade,omitempty"`
+	Steps   []Step `json:"stages"`
 }
 
 // SavedSource is where a document was found. It is for people: a document is
@@ -49,12 +49,12 @@ type Around struct {
 	After  string `json:"after"`
 }
 
-// SavedStage is a stage of a saved plan.
-type SavedStage struct {
+// savedStep is the JSON of a step.
+type savedStep struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
-	SavedRevision
-	Others   []SavedRevision     `json:"others,omitempty"` // of the other documents, as in Saved
+	Revision
+	Others   []Revision          `json:"others,omitempty"` // of the other documents, as in Saved
 	Findings []transform.Finding `json:"findings"`
 	Caution  string              `json:"caution,omitempty"` // about its undo
 	// Manual means that the stage has an action whose result no document shows; Steps and
@@ -64,13 +64,31 @@ type SavedStage struct {
 	Check  []action.Action `json:"check,omitempty"`
 }
 
-// SavedRevision is what a stage makes of one document. Before and After are SHA-256
-// sums; they are equal where the stage does not edit it.
-type SavedRevision struct {
-	Before  string            `json:"before"`
-	After   string            `json:"after"`
-	Splices []yamledit.Splice `json:"splices"`
-	Reverse []yamledit.Splice `json:"reverse"`
+// MarshalJSON writes what a saved plan keeps of a step: what leads forward and back, and
+// what people do.
+func (s Step) MarshalJSON() ([]byte, error) {
+	out := savedStep{Name: s.Stage.Name, State: s.State, Caution: s.Stage.Caution, Manual: s.Manual, Revision: s.Documents[0], Others: s.Documents[1:], Findings: append([]transform.Finding{}, s.Findings...)}
+	if s.State == ActionOnly || s.Manual {
+		out.Steps, out.Check = s.Stage.After, s.Stage.Verify
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // the encoder around decides
+	err := enc.Encode(out)
+	return b.Bytes(), err
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. Of the documents there are the checksums.
+func (s *Step) UnmarshalJSON(text []byte) error {
+	var in savedStep
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	*s = Step{
+		Stage: transform.Stage{Name: in.Name, Caution: in.Caution, After: in.Steps, Verify: in.Check},
+		State: in.State, Manual: in.Manual, Findings: in.Findings, Documents: append([]Revision{in.Revision}, in.Others...),
+	}
+	return nil
 }
 
 // Loses reports what is lost if another plan of the cluster takes the place of this one; "" for nothing.
@@ -80,9 +98,9 @@ func (s Saved) Loses(by Saved) string {
 	if !bytes.Equal(a, b) {
 		return "its plan was made with other choices"
 	}
-	for _, was := range s.Stages {
-		if was.edits() && !slices.ContainsFunc(by.Stages, func(o SavedStage) bool { return o.Name == was.Name && o.edits() }) {
-			return was.Name + " is done, and only its plan undoes it to the same bytes"
+	for _, was := range s.Steps {
+		if was.Changes() && !slices.ContainsFunc(by.Steps, func(o Step) bool { return o.Stage.Name == was.Stage.Name && o.Changes() }) {
+			return was.Stage.Name + " is done, and only its plan undoes it to the same bytes"
 		}
 	}
 	return ""
@@ -90,19 +108,6 @@ func (s Saved) Loses(by Saved) string {
 
 // sources are those of all documents.
 func (s Saved) sources() []SavedSource { return append([]SavedSource{s.Source}, s.Others...) }
-
-// revision is that of document i.
-func (s SavedStage) revision(i int) SavedRevision {
-	if i == 0 {
-		return s.SavedRevision
-	}
-	return s.Others[i-1]
-}
-
-// edits reports whether the stage changes a document.
-func (s SavedStage) edits() bool {
-	return len(s.Splices) > 0 || slices.ContainsFunc(s.Others, func(r SavedRevision) bool { return len(r.Splices) > 0 })
-}
 
 // Save returns the plan as it is kept. paths are the absolute paths of the documents'
 // files; "" for a stream.
@@ -121,19 +126,8 @@ func (p *Plan) Save(paths ...string) Saved {
 	}
 	s.Source, s.Others = sources[0], sources[1:]
 	for _, step := range p.Steps {
-		kept := SavedStage{Name: step.Stage.Name, State: step.State, Caution: step.Stage.Caution, Manual: step.Manual}
-		if step.State == ActionOnly || step.Manual {
-			kept.Steps, kept.Check = step.Stage.After, step.Stage.Verify
-		}
-		revisions := lists.Map(step.Documents, func(r Revision) SavedRevision {
-			return SavedRevision{
-				Before: sum(r.Before.Bytes()), After: sum(r.After.Bytes()),
-				Splices: append([]yamledit.Splice{}, r.Splices...), Reverse: append([]yamledit.Splice{}, r.Reverse...),
-			}
-		})
-		kept.SavedRevision, kept.Others = revisions[0], revisions[1:]
-		kept.Findings = append([]transform.Finding{}, step.Findings...)
-		s.Stages = append(s.Stages, kept)
+		step.Documents = lists.Map(step.Documents, Revision.summed)
+		s.Steps = append(s.Steps, step)
 	}
 	return s
 }

@@ -121,15 +121,15 @@ func TestWhatIsAroundADocumentIsNoPartOfThePlan(t *testing.T) {
 }
 
 func TestAPlanThatWasChangedLeadsNowhere(t *testing.T) {
-	for name, change := range map[string]func(*SavedStage){
-		"other text":      func(s *SavedStage) { s.Splices[0].New = "evil" },
-		"another place":   func(s *SavedStage) { s.Splices[0].Start-- },
-		"outside":         func(s *SavedStage) { s.Splices[0].End = 1000 },
-		"another result":  func(s *SavedStage) { s.After = strings.Repeat("0", 64) },
-		"the wrong order": func(s *SavedStage) { s.Splices = append(s.Splices, s.Splices[0]) },
+	for name, change := range map[string]func(*Revision){
+		"other text":      func(s *Revision) { s.Splices[0].New = "evil" },
+		"another place":   func(s *Revision) { s.Splices[0].Start-- },
+		"outside":         func(s *Revision) { s.Splices[0].End = 1000 },
+		"another result":  func(s *Revision) { s.AfterSum = strings.Repeat("0", 64) },
+		"the wrong order": func(s *Revision) { s.Splices = append(s.Splices, s.Splices[0]) },
 	} {
 		s := savedLamps(t)
-		change(&s.Stages[0])
+		change(&s.Steps[0].Documents[0])
 		assert.Contains(t, outcome(forward(s, lampsAt(t, dark), Choice{Next: true})), "so plan.json was changed", name)
 	}
 }
@@ -145,7 +145,7 @@ func TestAPlanWithoutEditsKnowsItsDocument(t *testing.T) {
 
 func TestPickPrefersThePlanThatKnowsTheDocument(t *testing.T) {
 	one, two := savedLamps(t), savedLamps(t)
-	one.Stages, one.Source.Document = nil, 1
+	one.Steps, one.Source.Document = nil, 1
 	two.Source.Document = 2
 	other := savedLamps(t)
 	other.Cluster.Name = "other"
