@@ -13,13 +13,14 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // snapshotEtcd takes a snapshot before the first write of a run and before a stage
 // that has one of its own, where the operator wants it. The object has changed then, so the stage is planned again.
 func (r *run) snapshotEtcd(ctx context.Context) (err error) {
 	t := r.transition
-	if !r.EtcdSnapshot || r.snapshot && !(t.Snapshot && t.Edits()) {
+	if !r.EtcdSnapshot || r.snapshot && !(stages.Named(t.Stage.Name).Snapshot && t.Edits()) {
 		return nil
 	}
 	r.snapshot = true
@@ -33,7 +34,7 @@ func (r *run) snapshotEtcd(ctx context.Context) (err error) {
 		return nil
 	}
 	if err == nil {
-		r.transition, err = r.planned(ctx, t.Stage)
+		r.transition, err = r.planned(ctx, t.Stage.Name)
 	}
 	return err
 }

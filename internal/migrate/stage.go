@@ -12,6 +12,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
+	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // stage goes through one stage.
@@ -23,7 +25,7 @@ func (r *run) stage(ctx context.Context, name string) (err error) {
 	switch {
 	case !r.transition.Empty():
 		return r.watched(ctx, r.agree, r.precheck, r.snapshotEtcd, r.actBefore, r.edit, r.actAfter, r.postcheck)
-	case r.transition.ChecksAlone: // the last one of a migration
+	case !r.back() && stages.Named(name).ChecksAlone: // the last one of a migration
 		return r.postcheck(ctx)
 	}
 	return nil
@@ -35,9 +37,9 @@ func (r *run) postcheck(ctx context.Context) error { return r.check(ctx, r.trans
 
 // actBefore carries out the actions before the edit, and actAfter those after it.
 func (r *run) actBefore(ctx context.Context) error {
-	return forEach(ctx, r.transition.Before, r.action)
+	return forEach(ctx, r.transition.Stage.Before, r.action)
 }
-func (r *run) actAfter(ctx context.Context) error { return forEach(ctx, r.transition.After, r.action) }
+func (r *run) actAfter(ctx context.Context) error { return forEach(ctx, r.transition.Stage.After, r.action) }
 
 // planned makes the transition of a stage from how things are now.
 func (r *run) planned(ctx context.Context, name string) (transition.Transition, error) {
@@ -60,13 +62,13 @@ func (r *run) agree(ctx context.Context) error {
 		return err
 	}
 	r.emit(announcement(t, order))
-	if t.Blocked {
-		return blockedBy(t.Stage, transform.Stopping(t.Findings), r.Planner.Format.Rules)
+	if t.State == plan.Blocked {
+		return blockedBy(t.Stage.Name, transform.Stopping(t.Findings), r.Planner.Format.Rules)
 	}
 	if r.Confirm == nil {
 		return nil
 	}
-	yes, err := r.Confirm(ctx, t.Stage)
+	yes, err := r.Confirm(ctx, t.Stage.Name)
 	if err == nil && !yes {
 		err = errDeclined
 	}
@@ -78,14 +80,14 @@ var errDeclined = errors.New("not confirmed")
 
 // announcement is what a stage will do, and in which order the machines change.
 func announcement(t transition.Transition, order string) Event {
-	texts := []string{t.Why, t.Caution, order}
+	texts := []string{t.Stage.Why, t.Stage.Caution, order}
 	if t.Back {
 		texts = slices.Insert(texts, 0, "Undoes the stage.")
 	}
 	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
-	e := Event{Type: Staged, Message: strings.Join(texts, " "), Prepare: t.Prepare, Actions: slices.Concat(t.Before, t.After), Findings: t.Findings}
+	e := Event{Type: Staged, Message: strings.Join(texts, " "), Prepare: t.Stage.Prepare.Actions, Actions: slices.Concat(t.Stage.Before, t.Stage.After), Findings: t.Findings}
 	if t.Edits() {
-		e.From, e.To = t.From, t.To
+		e.From, e.To = t.From(), t.To()
 	}
 	return e
 }
@@ -113,10 +115,10 @@ func (r *run) edit(ctx context.Context) error {
 		return nil
 	}
 	again := func(ctx context.Context) (change, error) {
-		t, err := r.planned(ctx, t.Stage)
-		return change{t.From, t.To}, err
+		t, err := r.planned(ctx, t.Stage.Name)
+		return change{t.From(), t.To()}, err
 	}
-	if err := r.patch(ctx, actPatch, change{t.From, t.To}, again, func(e transition.Edit) { r.progress.edit = e }); err != nil {
+	if err := r.patch(ctx, actPatch, change{t.From(), t.To()}, again, func(e transition.Edit) { r.progress.edit = e }); err != nil {
 		return err
 	}
 	return r.settle(ctx)

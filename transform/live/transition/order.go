@@ -38,10 +38,10 @@ func (r Planner) upgrades(l Transition) (bool, error) {
 
 // ofBoth reads the object before a transition and after it.
 func ofBoth[T any](l Transition, t transform.Target, read func(*yamledit.Document, transform.Target) (T, error)) (before, after T, err error) {
-	if before, err = read(l.From, t); err != nil {
+	if before, err = read(l.From(), t); err != nil {
 		return before, after, err
 	}
-	after, err = read(l.To, t)
+	after, err = read(l.To(), t)
 	return before, after, err
 }
 

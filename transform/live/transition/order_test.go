@@ -44,11 +44,7 @@ func TestAStageChangesTheMachinesWhoseConfigurationItChanges(t *testing.T) {
 		w := Planner{Format: rke2.Format(), Target: c.target}
 		p := assert.Value(plan.Build(w.Format, transform.Only(doc), c.target))(t)
 		step, _ := p.Step(c.stage)
-		l := Transition{From: step.Documents[0].Before, To: step.Documents[0].Before}
-		if step.Changes() {
-			l.To = step.Documents[0].After
-		}
-		changes := assert.Value(w.Changes(l))(t)
+		changes := assert.Value(w.Changes(Transition{Step: step}))(t)
 		assert.Truef(t, changes(server) == c.servers && changes(worker) == c.workers, "%s: servers %t, workers %t", c.name, changes(server), changes(worker))
 	}
 }
@@ -60,6 +56,6 @@ func TestANewReleaseChangesAllMachines(t *testing.T) {
 	e.Set(before.Root().Get("spec", "kubernetesVersion"), "v1.27.16+rke2r2")
 	after, _, err := e.Apply()
 	assert.NilError(t, err)
-	changes, err := Planner{Format: rke2.Format()}.Changes(Transition{From: before, To: after})
+	changes, err := Planner{Format: rke2.Format()}.Changes(Transition{Step: plan.Step{Documents: []plan.Revision{{Before: before, After: after}}}})
 	assert.True(t, err == nil && changes != nil && changes(map[string]string{}), err)
 }

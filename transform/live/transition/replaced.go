@@ -41,7 +41,7 @@ func (r Planner) Upgrades(p *plan.Plan, names []string, back bool, seen *observe
 		if err != nil {
 			return nil, err
 		}
-		if a, upgrades := chartOf(slices.Concat(l.Before, l.After)); upgrades {
+		if a, upgrades := chartOf(slices.Concat(l.Stage.Before, l.Stage.After)); upgrades {
 			all = append(all, Upgrade{l, a})
 		}
 	}
@@ -67,7 +67,7 @@ func (r Planner) Replaced(u Upgrade, has *yamledit.Document) ([]string, error) {
 func (r Planner) needed(u Upgrade, has *yamledit.Document) (*yamledit.Document, bool) {
 	t := r.Target
 	t.Values = has
-	p, err := plan.Build(r.Format, transform.Only(u.Transition.From), t)
+	p, err := plan.Build(r.Format, transform.Only(u.Transition.From()), t)
 	if err != nil {
 		return nil, false
 	}

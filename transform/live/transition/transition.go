@@ -29,34 +29,28 @@ import (
 
 // Transition takes a cluster from before a stage to after it, or back.
 type Transition struct {
-	Stage string
-	Back  bool
-	Why   string
-	// From and To are the cluster's document; they are the same where nothing is edited.
-	From, To *yamledit.Document
-	// Before and After are the actions before the edit and after it.
-	Before, After []action.Action
-	// Prepare is what people do before, and a run only shows.
-	Prepare  []action.Action
-	Findings []transform.Finding // of the static rules
-	Blocked  bool
+	// Step is what is done, with the findings of static rules. Where the stage is undone, its reason and its
+	// actions are those of the undo. It is empty where nothing is to do.
+	plan.Step
+	Back bool
 	// Files are what actions name, of all stages: going back needs those of an
 	// earlier one.
 	Files map[string]string
-	// Caution is what to know before.
-	Caution string
 	// Precheck is what has to hold before the transition, and Check after it.
 	Precheck, Check stages.Check
-	// Snapshot asks for a snapshot of etcd of its own before the edit, where the operator
-	// wants any; ChecksAlone says that the cluster is looked at and not changed.
-	Snapshot, ChecksAlone bool
 }
 
+// From returns the cluster's document before the transition.
+func (l Transition) From() *yamledit.Document { return l.Documents[0].Before }
+
+// To returns the cluster's document after the transition.
+func (l Transition) To() *yamledit.Document { return l.Documents[0].After }
+
 // Edits reports whether the transition changes the cluster's object.
-func (l Transition) Edits() bool { return l.From != l.To }
+func (l Transition) Edits() bool { return l.From() != l.To() }
 
 // Empty reports whether there is nothing to do.
-func (l Transition) Empty() bool { return !l.Edits() && len(l.Before)+len(l.After) == 0 }
+func (l Transition) Empty() bool { return !l.Edits() && len(l.Stage.Before)+len(l.Stage.After) == 0 }
 
 // Planner leads through the stages of one cluster.
 type Planner struct {
@@ -81,7 +75,8 @@ func (r Planner) Plan(p *plan.Plan, stage string, back bool, seen *observed.Obse
 	if err != nil {
 		return Transition{}, err
 	}
-	l := Transition{Stage: stage, Back: back, From: p.Start[0], To: p.Start[0], Files: files, Snapshot: stages.Named(stage).Snapshot, Precheck: stages.Check{NodesOnly: true}}
+	l := Transition{Back: back, Files: files, Precheck: stages.Check{NodesOnly: true}}
+	l.Stage.Name, l.Documents = stage, []plan.Revision{{Before: p.Start[0], After: p.Start[0]}}
 	if back {
 		return r.backward(l, p, step, seen)
 	}
@@ -89,28 +84,25 @@ func (r Planner) Plan(p *plan.Plan, stage string, back bool, seen *observed.Obse
 }
 
 func (r Planner) forward(l Transition, p *plan.Plan, step plan.Step, seen *observed.Observation) Transition {
-	stage := l.Stage
-	l.Why, l.Check, l.ChecksAlone = step.Stage.Why, stages.After(stage, p.Target), stages.Named(stage).ChecksAlone
-	switch {
-	case folded(p, stage) || step.Past() || step.State == plan.NotInFile || r.past(p, stage, l.Files, seen):
+	stage := step.Stage.Name
+	l.Stage.Why, l.Check = step.Stage.Why, stages.After(stage, p.Target)
+	if folded(p, stage) || step.Past() || step.State == plan.NotInFile || r.past(p, stage, l.Files, seen) {
 		return l
-	case step.Changes():
-		l.To, l.Blocked, l.Caution = step.Documents[0].After, step.State == plan.Blocked, step.Stage.Caution
-		for _, s := range append(foldedInto(p, stage), step) {
-			l.Findings = append(l.Findings, s.Findings...)
-		}
+	}
+	object := l.Documents
+	l.Step, l.Documents = step, object
+	if step.Changes() {
+		l.Precheck, object[0].After = stages.Before(stage, p.Target), step.Documents[0].After
+	} else {
+		l.Findings, l.Stage.Caution = nil, ""
+	}
+	for _, s := range slices.Backward(foldedInto(p, stage)) {
+		l.Findings = slices.Concat(s.Findings, l.Findings)
+		l.Stage.Prepare.Actions = slices.Concat(s.Stage.Prepare.Actions, l.Stage.Prepare.Actions)
+		l.Stage.Before = slices.Concat(s.Stage.Before, l.Stage.Before)
 	}
 	if found := r.olderManager(p, seen); stage == stages.UpgradeKubernetes && len(found) > 0 {
-		l.Findings, l.Blocked = append(l.Findings, found...), true
-	}
-	l.Before, l.After = step.Stage.Before, step.Stage.After
-	l.Prepare = step.Stage.Prepare.Actions
-	for _, s := range foldedInto(p, stage) {
-		l.Prepare = slices.Concat(s.Stage.Prepare.Actions, l.Prepare)
-		l.Before = slices.Concat(s.Stage.Before, l.Before)
-	}
-	if l.Edits() {
-		l.Precheck = stages.Before(stage, p.Target)
+		l.Findings, l.State = slices.Concat(l.Findings, found), plan.Blocked
 	}
 	return l
 }
@@ -205,11 +197,11 @@ func RollbackOrder(p *plan.Plan, to string) ([]string, error) {
 }
 
 func (r Planner) backward(l Transition, p *plan.Plan, step plan.Step, seen *observed.Observation) (Transition, error) {
-	stage := l.Stage
-	l.Why, l.Check = stages.UndoGap(p.Target, stage), stages.Undone(stage, p.Target)
+	stage := step.Stage.Name
+	l.Stage.Why, l.Check = stages.UndoGap(p.Target, stage), stages.Undone(stage, p.Target)
 	if step.Stage.Edit == nil {
 		if stages.Undoable(stage, shown(p, step, l.Files, seen)) {
-			l.Before, l.After = step.Stage.UndoBefore, step.Stage.UndoAfter
+			l.Stage.Before, l.Stage.After = step.Stage.UndoBefore, step.Stage.UndoAfter
 		}
 		return l, nil
 	}
@@ -221,8 +213,8 @@ func (r Planner) backward(l Transition, p *plan.Plan, step plan.Step, seen *obse
 	if err != nil || len(steps) == 0 {
 		return l, err
 	}
-	l.To, l.Caution = steps[len(steps)-1].Documents[0].After, step.Stage.Caution
-	l.Before, l.After = step.Stage.UndoBefore, step.Stage.UndoAfter
+	l.Documents[0].After = steps[len(steps)-1].Documents[0].After
+	l.Stage.Caution, l.Stage.Before, l.Stage.After = step.Stage.Caution, step.Stage.UndoBefore, step.Stage.UndoAfter
 	return l, nil
 }
 
