@@ -16,8 +16,8 @@ type Stage struct {
 	Name string
 	Why  string
 	// Gap is for how long no manager runs the cloud controllers while the stage rolls out;
-	// "" for no such time, or where none was measured.
-	Gap string
+	// zero for no such time, or where none was measured.
+	Gap Span
 	// NoGap means that there is none: no manager hands over any more.
 	NoGap bool
 	// SupersededBy names the later stages that, once done, leave nothing to do
@@ -61,6 +61,19 @@ type Stage struct {
 	// Files returns what a person needs with the document, once the stage's edit
 	// is in it; what the actions of a stage without edit name. nil for none.
 	Files func() ([]action.File, error)
+}
+
+// Span is how long something takes: from and up to so many seconds; zero, which is "" as text, for no time.
+type Span struct{ Least, Most int }
+
+func (s Span) String() string {
+	switch {
+	case s == Span{}:
+		return ""
+	case s.Least == s.Most:
+		return fmt.Sprintf("about %d seconds", s.Most)
+	}
+	return fmt.Sprintf("%d to %d seconds", s.Least, s.Most)
 }
 
 // Listed is a stage in the list of a cluster. It is made when it is needed: a plan needs one or two of each list.

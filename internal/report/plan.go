@@ -159,7 +159,7 @@ func diffOf(s plan.Step) (diff string) {
 
 func newStage(s plan.Step, t transform.Target) Stage {
 	out := Stage{
-		Name: s.Stage.Name, State: s.State, Count: s.Count, Kind: kindOf(s), Why: s.Stage.Why, Gap: s.Stage.Gap,
+		Name: s.Stage.Name, State: s.State, Count: s.Count, Kind: kindOf(s), Why: s.Stage.Why, Gap: s.Stage.Gap.String(),
 		Restarts: append([]transform.Restart{}, s.Restarts()...),
 		Edits:    append([]plan.Place{}, s.Edits...), Actions: []action.Action{}, Findings: Findings(s.Findings),
 		verify: stages.VerifyCommand(s.Stage.Name, t),

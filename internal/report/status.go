@@ -74,8 +74,8 @@ func NewStatus(p *plan.Plan) Status {
 	}
 	s.Gaps = map[string]string{}
 	for _, step := range p.Steps {
-		if step.Stage.Gap != "" && !step.Past() {
-			s.Gaps[step.Stage.Name] = step.Stage.Gap
+		if step.Stage.Gap != (transform.Span{}) && !step.Past() {
+			s.Gaps[step.Stage.Name] = step.Stage.Gap.String()
 		}
 	}
 	own, unseen := p.Findings()

@@ -301,9 +301,9 @@ func TestTheSwitchNamesAFlagThatItRemoves(t *testing.T) {
 func TestWhatIsLeftOfAMadeSwitchHasNoGap(t *testing.T) {
 	page := split + onAWS + own + api + toOwn
 	s := step(t, planned(t, release, page, transform.Target{}), stages.SwitchToExternal)
-	assert.True(t, s.State == plan.Todo && s.Stage.Gap == "" && strings.HasPrefix(s.Stage.Why, "The provider is external already; "), s.State, s.Stage.Gap, s.Stage.Why)
+	assert.True(t, s.State == plan.Todo && s.Stage.Gap == (transform.Span{}) && strings.HasPrefix(s.Stage.Why, "The provider is external already; "), s.State, s.Stage.Gap, s.Stage.Why)
 	flagged := strings.Replace(page, "manager-arg: [", "manager-arg: [enable-leader-migration=true, ", 1)
 	assert.True(t, flagged != page, page)
 	s = step(t, planned(t, release, flagged, transform.Target{}), stages.SwitchToExternal)
-	assert.Equal(t, s.Stage.Gap, "16 to 20 seconds", "kube-controller-manager holds the lease, and runs nothing")
+	assert.Equal(t, s.Stage.Gap.String(), "16 to 20 seconds", "kube-controller-manager holds the lease, and runs nothing")
 }

@@ -18,12 +18,12 @@ var disableMigration = Stage{
 	Leader: atTheEnd,
 
 	long:     true,
-	gap:      "17 to 21 seconds",
-	shortGap: "8 to 11 seconds",
+	gap:      transform.Span{Least: 17, Most: 21},
+	shortGap: transform.Span{Least: 8, Most: 11},
 	waits:    Cluster.cloud,
 
-	undoGap:      expect("35 to 37 seconds") + ".",
-	shortUndoGap: expect("16 to 21 seconds") + ".",
+	undoGap:      transform.Span{Least: 35, Most: 37},
+	shortUndoGap: transform.Span{Least: 16, Most: 21},
 
 	byPods: true,
 	shown:  func(m Managers) bool { return m.Cloud && m.External && !m.CloudFlag },

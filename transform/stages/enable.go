@@ -19,10 +19,10 @@ var enableMigration = Stage{
 	Machines: Machines{Arguments: []string{"kube-controller-manager-arg"}, Flags: append([]string{"enable-leader-migration", "leader-migration-config"}, args.Names(leadermigration.KubeTimings())...)},
 
 	long:      true,
-	gap:       enableGap,
+	gap:       transform.Span{Least: 18, Most: 43},
 	waits:     Cluster.kube,
 	takeovers: 2,
-	undoGap:   "Expect a gap of about 32 seconds in which no manager runs the cloud controllers.",
+	undoGap:   transform.Span{Least: 32, Most: 32},
 	byPods:    true,
 	shown:     func(m Managers) bool { return m.Flag },
 	after: func(t transform.Target) Check {
@@ -31,13 +31,7 @@ var enableMigration = Stage{
 	undone: func(t transform.Target) Check { return backTo(grantLease.after(t)) },
 }
 
-// For how long no one runs the cloud controllers while a stage rolls out was measured by
-// the calls to AWS of real managers of 1.26 with the default timings of leader election
-// (leases of 15 s), with one and with three control planes, in RKE2, RKE and manifests.
-// No manager gives a lease back when it exits, so each takeover is one lease and a retry;
-// two of them make the long gaps.
 const (
-	enableGap      = "18 to 43 seconds"
 	enableWhy      = "kube-controller-manager then runs its cloud controllers under the migration lease, which the other manager can acquire. "
 	leaderRestarts = ": the leader restarts, and the leadership may move to the manager that restarts next."
 )

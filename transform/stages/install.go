@@ -22,8 +22,9 @@ var installManager = Stage{
 	Leader: eitherRuns,
 	With:   SwitchToExternal,
 
-	undoGap:      "Expect a gap of about 22 seconds" + untilKube,
-	shortUndoGap: "Expect a gap of 15 to 20 seconds" + untilKube,
+	undoGap:      transform.Span{Least: 22, Most: 22},
+	shortUndoGap: transform.Span{Least: 15, Most: 20},
+	undoGapEnds:  untilKube,
 	shown:        func(m Managers) bool { return m.Cloud && m.Flag },
 	past:         func(s Observed) bool { return s.Helm && (s.Switched && s.Cloud || s.Installed) },
 	undo:         func(s Observed) bool { return s.Cloud },
@@ -45,7 +46,7 @@ var installManager = Stage{
 }
 
 const (
-	untilKube = " in which no manager runs the cloud controllers, until kube-controller-manager acquires the lease."
+	untilKube = ", until kube-controller-manager acquires the lease"
 
 	eitherRuns = "kube-controller-manager or cloud-controller-manager runs the cloud controllers, the one that holds the migration lease, and the other one waits for it"
 

@@ -39,11 +39,13 @@ type Stage struct {
 	// gap is for how long no one runs the cloud controllers while it rolls out with the default timings of leases, shortGap
 	// with short leases, where that was measured; waits are the timings of the candidate that decide, and takeovers is how
 	// often the lease may be acquired.
-	gap, shortGap string
+	gap, shortGap transform.Span
 	waits         func(Cluster) leadermigration.Timings
 	takeovers     int
-	// undoGap is for how long no one runs the cloud controllers while it is undone.
-	undoGap, shortUndoGap string
+	// undoGap is for how long no one runs the cloud controllers while it is undone, and undoGapEnds what ends that;
+	// noUndoGap is why there is no such time.
+	undoGap, shortUndoGap  transform.Span
+	undoGapEnds, noUndoGap string
 	// after is what has to hold after it, undone what has to hold once it was undone.
 	after, undone func(transform.Target) Check
 	// byPods means that only the arguments of the managers' pods show its result.

@@ -30,12 +30,12 @@ var switchProvider = Stage{
 	},
 	Snapshot: true,
 
-	gap:      "16 to 20 seconds",
-	shortGap: "8 to 11 seconds",
-	waits:    Cluster.switches,
-	undoGap:  "Expect no gap: the cloud-controller-manager keeps the migration lease and continues to run.",
-	byPods:   true,
-	shown:    func(m Managers) bool { return m.Cloud && m.External },
+	gap:       transform.Span{Least: 16, Most: 20},
+	shortGap:  transform.Span{Least: 8, Most: 11},
+	waits:     Cluster.switches,
+	noUndoGap: "Expect no gap: the cloud-controller-manager keeps the migration lease and continues to run.",
+	byPods:    true,
+	shown:     func(m Managers) bool { return m.Cloud && m.External },
 	after: func(t transform.Target) Check {
 		switch {
 		case t.Situation.SwitchFirst():

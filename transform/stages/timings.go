@@ -71,10 +71,11 @@ func (c Cluster) switches() leadermigration.Timings {
 }
 
 // gap is for how long no manager runs the cloud controllers while a stage rolls out, with leader migration, for which it was
-// measured.
-func (c Cluster) gap(s *Stage) string {
-	if s.gap == "" || c.Target.NoLeaderMigration || !c.Target.Situation.HasInTreeProvider() {
-		return ""
+// measured by the calls to AWS of real managers of 1.26 with the default timings (leases of 15 s), with one and with three
+// control planes, in RKE2, RKE and manifests.
+func (c Cluster) gap(s *Stage) transform.Span {
+	if c.Target.NoLeaderMigration || !c.Target.Situation.HasInTreeProvider() || s.waits == nil {
+		return transform.Span{}
 	}
 	return s.gapOf(s.waits(c))
 }
@@ -82,35 +83,39 @@ func (c Cluster) gap(s *Stage) string {
 // gapOf returns the measured gap of a stage, or for other timings what follows from them: no manager gives a lease back when
 // it exits, so a candidate waits for the lease duration and for its next try, which comes after 1 to 2.2 retry periods
 // (k8s.io/client-go tools/leaderelection, JitterFactor).
-func (s *Stage) gapOf(t leadermigration.Timings) string {
+func (s *Stage) gapOf(t leadermigration.Timings) transform.Span {
 	const slowest = 2.2
 	def, short := leadermigration.DefaultTimings, leadermigration.ShortTimings
 	switch {
 	case t.LeaseDuration == def.LeaseDuration && t.RetryPeriod == def.RetryPeriod:
 		return s.gap
-	case t.LeaseDuration == short.LeaseDuration && t.RetryPeriod == short.RetryPeriod && s.shortGap != "":
+	case t.LeaseDuration == short.LeaseDuration && t.RetryPeriod == short.RetryPeriod && s.shortGap != transform.Span{}:
 		return s.shortGap
 	}
 	most := float64(max(s.takeovers, 1)) * (t.LeaseDuration.Seconds() + slowest*t.RetryPeriod.Seconds())
-	return fmt.Sprintf("%d to %d seconds", t.LeaseDuration/time.Second, int(math.Ceil(most)))
+	return transform.Span{Least: int(t.LeaseDuration / time.Second), Most: int(math.Ceil(most))}
 }
 
 // expect states a gap.
-func expect(gap string) string {
-	return "Expect a gap of " + gap + " in which no manager runs the cloud controllers"
+func expect(gap transform.Span) string {
+	return "Expect a gap of " + gap.String() + " in which no manager runs the cloud controllers"
 }
 
 // UndoGap states for how long no one runs the cloud controllers while a stage is undone; "" where there is no such time, or
 // where leader migration, of which it is, is not used.
 func UndoGap(t transform.Target, stage string) string {
 	s := Named(stage)
+	gap := s.undoGap
+	if t.ShortLeases && s.shortUndoGap != (transform.Span{}) {
+		gap = s.shortUndoGap
+	}
 	switch {
 	case t.NoLeaderMigration:
 		return ""
-	case t.ShortLeases && s.shortUndoGap != "":
-		return s.shortUndoGap
+	case gap == transform.Span{}:
+		return s.noUndoGap
 	}
-	return s.undoGap
+	return expect(gap) + s.undoGapEnds + "."
 }
 
 // Why short leases are refused next to a cloud-controller-manager with the default timings.
