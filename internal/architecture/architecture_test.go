@@ -25,7 +25,20 @@ const (
 	root   = "../.."
 )
 
-var formats = []string{"transform/rke2", "transform/rke1", "transform/manifest"}
+// formats are the packages with a format of those that the one list of them imports.
+var formats = func() (list []string) {
+	one, err := parser.ParseFile(token.NewFileSet(), root+"/cmd/rke-lm/formats.go", nil, parser.ImportsOnly) // a part of a file, with an error
+	for _, i := range one.Imports {
+		folder, own := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module+"/transform/")
+		if _, none := os.Stat(root + "/transform/" + folder + "/format.go"); own && none == nil {
+			list = append(list, "transform/"+folder)
+		}
+	}
+	if err != nil || len(list) < 2 {
+		panic("cmd/rke-lm/formats.go imports no formats")
+	}
+	return list
+}()
 
 // What the machines of an RKE2 cluster get.
 const effective = "transform/rke2/effective"

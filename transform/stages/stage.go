@@ -63,6 +63,34 @@ var ordered = sync.OnceValue(func() []Stage {
 	return []Stage{grantLease, enableMigration, installManager, cordonNodes, switchProvider, uncordonNodes, disableMigration, identifyNodes, verification, upgradeKubernetes, upgradeManager}
 })
 
+// Set is what a format makes of the stages for one cluster.
+type Set struct {
+	Grant, Enable, Install, Cordon, Switch, Uncordon, Disable func() transform.Stage
+
+	UpgradeKubernetes, UpgradeCCM func() transform.Stage // of an upgrade
+}
+
+// InOrder returns the stages of a cluster, by their names and in their order.
+func (c Cluster) InOrder(set Set) []transform.Listed {
+	of := map[string]func() transform.Stage{
+		GrantMigrationLease: set.Grant, EnableLeaderMigration: set.Enable, InstallCCM: set.Install,
+		CordonControlPlane: set.Cordon, SwitchToExternal: set.Switch, UncordonControlPlane: set.Uncordon, DisableLeaderMigration: set.Disable,
+		SetProviderIDs: setProviderIDs, VerifyProviderIDs: c.verify,
+		UpgradeKubernetes: set.UpgradeKubernetes, UpgradeCCM: set.UpgradeCCM,
+	}
+	return lists.Map(order(c.Target), func(s *Stage) transform.Listed {
+		return transform.List(s.Name, func() transform.Stage {
+			own := of[s.Name]()
+			own.Name = s.Name
+			if !own.NoGap {
+				own.Gap = c.gap(s)
+			}
+			own.Uncounted = own.Uncounted || s.ChecksAlone || s.conditional || Around(s.Name)
+			return own
+		})
+	})
+}
+
 // broken returns them as they follow each other in a broken cluster. It may have control
 // planes that still run the in-tree controllers, and they do not share a lease with anyone:
 // the cloud-controller-manager starts once all of them are external.
