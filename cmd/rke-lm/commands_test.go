@@ -25,6 +25,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
@@ -98,6 +99,15 @@ func TestAValueIsOneArgumentOfACommand(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestWhatActionsNeedIsInTheTableOfPermissions(t *testing.T) {
+	for name, of := range actions {
+		for _, n := range holding(of, -1, "").Needs {
+			documented := slices.ContainsFunc(rollout.Requirements(), func(r action.Permission) bool { return reflect.DeepEqual(r, n) })
+			assert.Truef(t, documented, "%s: %+v", name, n)
+		}
 	}
 }
 

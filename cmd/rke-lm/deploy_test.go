@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
@@ -20,9 +19,9 @@ const generated = "Generated from transform/live/rollout. To change it, change t
 func TestDocsDeployTheLeastRoles(t *testing.T) {
 	for file, should := range map[string]string{
 		"deploy/chart/templates/roles.yaml": chartRoles(),
-		"deploy/downstream-rke2.yaml":       downstreamRoles(transform.Provisioning),
-		"deploy/downstream-rke1.yaml":       downstreamRoles(transform.Management),
-		"deploy/downstream-rke1-helm.yaml":  downstreamRoles(transform.Management, action.NeedsHelm),
+		"deploy/downstream-rke2.yaml":       downstreamRoles(action.Provisioning),
+		"deploy/downstream-rke1.yaml":       downstreamRoles(action.Management),
+		"deploy/downstream-rke1-helm.yaml":  downstreamRoles(action.Management, action.WithHelm),
 	} {
 		checkDoc(t, file, readDoc(t, file), should)
 	}
@@ -30,41 +29,41 @@ func TestDocsDeployTheLeastRoles(t *testing.T) {
 
 // ofController are the rows of the controller and of the runs that it makes. It restarts no machines, and has helm only
 // in an image of its own, where more is needed.
-func ofController(fits func(rollout.Requirement) bool, more ...string) []rollout.Requirement {
-	return slices.DeleteFunc(rollout.Requirements(), func(r rollout.Requirement) bool {
+func ofController(fits func(action.Permission) bool, more ...string) []action.Permission {
+	return slices.DeleteFunc(rollout.Requirements(), func(r action.Permission) bool {
 		its := slices.ContainsFunc(r.For, func(verb string) bool { return slices.Contains([]string{"controller", "migrate", "rollback"}, verb) })
-		list := slices.Contains(r.For, "status") && !r.Downstream && !r.Optional // clusters by their labels
-		left := slices.Contains([]string{action.NeedsHelm, rollout.NeedsRegistration, rollout.NeedsLocal}, r.When) && !slices.Contains(more, r.When)
+		list := slices.Contains(r.For, "status") && r.Rancher && !r.Optional // clusters by their labels
+		left := slices.Contains([]string{action.WithHelm, action.WithRestartCommand, rollout.WithLocal}, r.When) && !slices.Contains(more, r.When)
 		return !its && !list || left || !fits(r)
 	})
 }
 
 // chartRoles are the roles in Rancher's own cluster, as a template of Helm.
 func chartRoles() string {
-	in := func(namespace string, kinds ...transform.ObjectKind) []rollout.Requirement {
-		return ofController(func(r rollout.Requirement) bool {
-			return !r.Downstream && r.Namespace == namespace && slices.Contains(kinds, r.Kind)
+	in := func(namespace string, kinds ...string) []action.Permission {
+		return ofController(func(r action.Permission) bool {
+			return r.Rancher && r.Namespace == namespace && slices.Contains(kinds, r.Of)
 		})
 	}
-	all, rke2, rke1 := transform.ObjectKind{}, transform.Provisioning, transform.Management
+	all, rke2, rke1 := "", action.Provisioning, action.Management
 	var b strings.Builder
 	b.WriteString("{{- /* " + generated + " */ -}}\n")
 	b.WriteString(templated("ClusterRole", "", in("", all, rke2), "{{- with .Values.rke1Clusters }}\n"+named(in("", rke1))+"{{- end }}\n"))
 	b.WriteString(templated("Role", "{{ .Release.Namespace }}", in("rke-lm", all), ""))
-	b.WriteString("{{- range .Values.clusterNamespaces }}\n" + inRange(templated("Role", "{{ . }}", in(rollout.Home, all, rke2), "")) + "{{- end }}\n")
-	b.WriteString("{{- range .Values.rke1Clusters }}\n" + inRange(templated("Role", "{{ . }}", in(rollout.Home, all, rke1), "")) + "{{- end }}\n")
+	b.WriteString("{{- range .Values.clusterNamespaces }}\n" + inRange(templated("Role", "{{ . }}", in(action.Home, all, rke2), "")) + "{{- end }}\n")
+	b.WriteString("{{- range .Values.rke1Clusters }}\n" + inRange(templated("Role", "{{ . }}", in(action.Home, all, rke1), "")) + "{{- end }}\n")
 	b.WriteString("{{- if .Values.rke1Clusters }}\n" + templated("Role", "default", in("default", rke1), "") + "{{- end }}\n")
 	return b.String()
 }
 
 // named are the rules about objects without a namespace, for the clusters of RKE1 that are named.
-func named(rows []rollout.Requirement) (text string) {
+func named(rows []action.Permission) (text string) {
 	for _, r := range granting(rows, "") {
-		if r.Name != rollout.Own {
+		if r.Name != action.Own {
 			continue // the gate, which all have
 		}
 		r.Name = ""
-		text += strings.Replace(rule(r, r.Kind), "    verbs:", "    resourceNames: {{ toJson . }}\n    verbs:", 1)
+		text += strings.Replace(rule(r, r.Of), "    verbs:", "    resourceNames: {{ toJson . }}\n    verbs:", 1)
 	}
 	return text
 }
@@ -75,14 +74,14 @@ func inRange(text string) string {
 }
 
 // templated is a role for the user of the token, with more rules, and its binding.
-func templated(kind, namespace string, rows []rollout.Requirement, more string) string {
+func templated(kind, namespace string, rows []action.Permission, more string) string {
 	at := ""
 	if namespace != "" {
 		at = "\n  namespace: " + namespace
 	}
 	meta := "  name: {{ .Release.Name }}" + at + "\n  labels:\n    {{- include \"rke-lm.labels\" . | nindent 4 }}\n"
 	for i := range rows {
-		if rows[i].Name == rollout.Own || rows[i].Name == rollout.ID {
+		if rows[i].Name == action.Own || rows[i].Name == action.ID {
 			rows[i].Name = "" // of all clusters there
 		}
 	}
@@ -90,10 +89,10 @@ func templated(kind, namespace string, rows []rollout.Requirement, more string) 
 }
 
 // bound is a role and its binding.
-func bound(kind, meta, name, user string, rows []rollout.Requirement, more string) string {
+func bound(kind, meta, name, user string, rows []action.Permission, more string) string {
 	text := "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: " + kind + "\nmetadata:\n" + meta + "rules:\n"
 	for _, r := range granting(rows, rows[0].Namespace) {
-		text += rule(r, r.Kind)
+		text += rule(r, r.Of)
 	}
 	return text + more + "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: " + kind + "Binding\nmetadata:\n" + meta +
 		"roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: " + kind + "\n  name: " + name +
@@ -101,9 +100,11 @@ func bound(kind, meta, name, user string, rows []rollout.Requirement, more strin
 }
 
 // downstreamRoles are the roles in a cluster that is migrated, with more than all images need.
-func downstreamRoles(kind transform.ObjectKind, more ...string) string {
-	in := func(namespace string) []rollout.Requirement {
-		return ofController(func(r rollout.Requirement) bool { return r.Downstream && r.Namespace == namespace && r.Of(kind) }, more...)
+func downstreamRoles(kind string, more ...string) string {
+	in := func(namespace string) []action.Permission {
+		return ofController(func(r action.Permission) bool {
+			return !r.Rancher && r.Namespace == namespace && (r.Of == "" || r.Of == kind)
+		}, more...)
 	}
 	return "# " + generated + "\n# Replace u-abcde with the Rancher user of the controller's token.\n" +
 		bound("ClusterRole", "  name: rke-lm\n", "rke-lm", "u-abcde", in(""), "") +

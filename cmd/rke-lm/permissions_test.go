@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
@@ -40,17 +40,17 @@ func rolesOf(verb string) string {
 	var b strings.Builder
 	for _, part := range []struct {
 		title      string
-		kind       transform.ObjectKind
+		kind       string
 		downstream bool
 	}{
-		{"On Rancher's own cluster, for an RKE2 cluster:", transform.Provisioning, false},
-		{"On Rancher's own cluster, for an RKE1 cluster:", transform.Management, false},
-		{"On the cluster itself, of RKE2:", transform.Provisioning, true},
-		{"On the cluster itself, of RKE1:", transform.Management, true},
+		{"On Rancher's own cluster, for an RKE2 cluster:", action.Provisioning, false},
+		{"On Rancher's own cluster, for an RKE1 cluster:", action.Management, false},
+		{"On the cluster itself, of RKE2:", action.Provisioning, true},
+		{"On the cluster itself, of RKE1:", action.Management, true},
 	} {
 		text, title := roles(verb, part.kind, part.downstream), part.title
-		if roles(verb, transform.Provisioning, part.downstream) == roles(verb, transform.Management, part.downstream) {
-			if part.kind == transform.Management {
+		if roles(verb, action.Provisioning, part.downstream) == roles(verb, action.Management, part.downstream) {
+			if part.kind == action.Management {
 				continue
 			}
 			title, _, _ = strings.Cut(title, ",")
@@ -60,8 +60,8 @@ func rolesOf(verb string) string {
 			writeBlock(&b, title, text)
 		}
 	}
-	if rows := rowsFor(verb, transform.ObjectKind{}, func(r rollout.Requirement) bool { return r.When == rollout.NeedsLocal }); len(rows) > 0 {
-		writeBlock(&b, "On Rancher's own cluster if it is the one to verify, in addition to those for the cluster itself:", rolesWith(verb, transform.ObjectKind{}, rows))
+	if rows := rowsFor(verb, "", func(r action.Permission) bool { return r.When == rollout.WithLocal }); len(rows) > 0 {
+		writeBlock(&b, "On Rancher's own cluster if it is the one to verify, in addition to those for the cluster itself:", rolesWith(verb, "", rows))
 	}
 	return b.String()
 }
@@ -70,18 +70,18 @@ func writeBlock(b *strings.Builder, title, text string) {
 	fmt.Fprintf(b, "%s\n\n```yaml\n%s```\n\n", title, text)
 }
 
-func rowsFor(verb string, kind transform.ObjectKind, fits func(rollout.Requirement) bool) []rollout.Requirement {
-	return slices.DeleteFunc(rollout.Requirements(), func(r rollout.Requirement) bool {
-		return !slices.Contains(r.For, verb) || !fits(r) || !r.Of(kind)
+func rowsFor(verb string, kind string, fits func(action.Permission) bool) []action.Permission {
+	return slices.DeleteFunc(rollout.Requirements(), func(r action.Permission) bool {
+		return !fits(r) || !r.Needed(verb, kind)
 	})
 }
 
-func roles(verb string, kind transform.ObjectKind, downstream bool) string {
-	return rolesWith(verb, kind, rowsFor(verb, kind, func(r rollout.Requirement) bool { return r.Downstream == downstream && r.When != rollout.NeedsLocal }))
+func roles(verb string, kind string, downstream bool) string {
+	return rolesWith(verb, kind, rowsFor(verb, kind, func(r action.Permission) bool { return !r.Rancher == downstream && r.When != rollout.WithLocal }))
 }
 
 // rolesWith writes a ClusterRole, and a Role for each namespace.
-func rolesWith(verb string, kind transform.ObjectKind, rows []rollout.Requirement) string {
+func rolesWith(verb string, kind string, rows []action.Permission) string {
 	var namespaces, texts []string
 	for _, r := range rows {
 		if !slices.Contains(namespaces, r.Namespace) {
@@ -95,8 +95,8 @@ func rolesWith(verb string, kind transform.ObjectKind, rows []rollout.Requiremen
 			role, in = "Role", "\n  namespace: "+home(n, kind)
 		}
 		name := verb
-		if rows[0].When == rollout.NeedsLocal {
-			name += "-" + rollout.NeedsLocal
+		if rows[0].When == rollout.WithLocal {
+			name += "-" + rollout.WithLocal
 		}
 		text := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata:\n  name: rke-lm-%s%s\nrules:\n", role, name, in)
 		for _, r := range granting(rows, n) {
@@ -108,41 +108,41 @@ func rolesWith(verb string, kind transform.ObjectKind, rows []rollout.Requiremen
 }
 
 // granting returns the rows of a namespace, each with what no row before it grants.
-func granting(rows []rollout.Requirement, namespace string) (list []rollout.Requirement) {
-	granted := map[rollout.Permission]bool{}
+func granting(rows []action.Permission, namespace string) (list []action.Permission) {
+	granted := map[rollout.Access]bool{}
 	for _, r := range rows {
 		if r.Namespace != namespace {
 			continue
 		}
 		var more []string
-		for _, do := range r.Do {
-			right := rollout.Permission{Group: r.Group, Resource: r.Resource, Name: r.Name, Verb: do}
+		for _, do := range r.Verbs {
+			right := rollout.Access{Group: r.Group, Resource: r.Resource, Name: r.Name, Verb: do}
 			if !granted[right] {
 				granted[right], more = true, append(more, do)
 			}
 		}
-		if r.Do = more; len(more) > 0 {
+		if r.Verbs = more; len(more) > 0 {
 			list = append(list, r)
 		}
 	}
 	return list
 }
 
-func home(namespace string, kind transform.ObjectKind) string {
-	if namespace == rollout.Home && kind == transform.Management {
+func home(namespace string, kind string) string {
+	if namespace == action.Home && kind == action.Management {
 		return "<id>"
 	}
 	return namespace
 }
 
-func rule(r rollout.Requirement, kind transform.ObjectKind) string {
+func rule(r action.Permission, kind string) string {
 	text := fmt.Sprintf("  - apiGroups: [%s] # %s\n    resources: [%s]\n", cmp.Or(r.Group, `""`), strings.ReplaceAll(r.Why, "`", ""), r.Resource)
 	if r.Name != "" {
 		name := r.Name
-		if name == rollout.Own && kind == transform.Management {
+		if name == action.Own && kind == action.Management {
 			name = "<id>"
 		}
 		text += "    resourceNames: [" + name + "]\n"
 	}
-	return text + "    verbs: [" + strings.Join(r.Do, ", ") + "]\n"
+	return text + "    verbs: [" + strings.Join(r.Verbs, ", ") + "]\n"
 }

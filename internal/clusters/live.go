@@ -177,7 +177,7 @@ func (l *Live) Review(ctx context.Context, verb string, t transform.Target) erro
 	o := l.Object
 	needed := rollout.Permissions(verb, o.Subject())
 	if slices.Contains(t.Accept, rollout.NotSettled) {
-		needed = slices.DeleteFunc(needed, func(r rollout.Permission) bool { return r.Resource == "secrets" || r.Resource == "machines" })
+		needed = slices.DeleteFunc(needed, func(r rollout.Access) bool { return r.Resource == "secrets" || r.Resource == "machines" })
 	}
 	if err := l.Server.Review(ctx, needed); err != nil {
 		return fmt.Errorf("%s: %w", o.Title(), err)

@@ -13,11 +13,12 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // asked is the right that a request to Rancher's own cluster needs; false for other requests.
-func asked(request string) (r rollout.Permission, is bool) {
+func asked(request string) (r rollout.Access, is bool) {
 	method, at, _ := strings.Cut(request, " ")
 	u, err := url.Parse(at)
 	if err != nil {
@@ -53,12 +54,12 @@ func asked(request string) (r rollout.Permission, is bool) {
 }
 
 // grants reports whether a row has a right, for an object of a cluster in fleet-default.
-func grants(row rollout.Requirement, r rollout.Permission) bool {
-	namespace := map[string]string{rollout.Home: "fleet-default"}[row.Namespace]
+func grants(row action.Permission, r rollout.Access) bool {
+	namespace := map[string]string{action.Home: "fleet-default"}[row.Namespace]
 	verbs := []string{"controller", "migrate", "rollback", "status"}
-	return !row.Downstream && slices.ContainsFunc(row.For, func(v string) bool { return slices.Contains(verbs, v) }) &&
-		row.Group == r.Group && row.Resource == r.Resource && slices.Contains(row.Do, r.Verb) &&
-		(row.Namespace == "" || cmp.Or(namespace, row.Namespace) == r.Namespace) && (row.Name == "" || row.Name == rollout.Own || row.Name == r.Name)
+	return row.Rancher && slices.ContainsFunc(row.For, func(v string) bool { return slices.Contains(verbs, v) }) &&
+		row.Group == r.Group && row.Resource == r.Resource && slices.Contains(row.Verbs, r.Verb) &&
+		(row.Namespace == "" || cmp.Or(namespace, row.Namespace) == r.Namespace) && (row.Name == "" || row.Name == action.Own || row.Name == r.Name)
 }
 
 // What the controller asks of Rancher's own cluster is what deploy/ grants. What it watches, and
@@ -78,7 +79,7 @@ func TestTheControllerNeedsNoMoreThanItsRoles(t *testing.T) {
 			if !is {
 				continue
 			}
-			granted := slices.ContainsFunc(rollout.Requirements(), func(row rollout.Requirement) bool { return grants(row, r) })
+			granted := slices.ContainsFunc(rollout.Requirements(), func(row action.Permission) bool { return grants(row, r) })
 			review := strings.HasPrefix(r.Group, "authorization.k8s.io") // everyone can ask for himself
 			assert.Truef(t, granted || review, "%s: no role grants %s", request, r)
 			used[r.Verb+" "+r.Resource] = true

@@ -108,7 +108,8 @@ func refusal(ctx context.Context, o rancher.Object, runs Runs) error {
 		return err
 	}
 	p, err := runs.Plan(ctx, o)
-	if err != nil || !slices.Contains(transition.Needs(p), action.NeedsHelm) || slices.Contains(p.Target.ManualDone, stages.InstallCCM) {
+	helm := func(n action.Permission) bool { return n.When == action.WithHelm }
+	if err != nil || !slices.ContainsFunc(transition.Needs(p), helm) || slices.Contains(p.Target.ManualDone, stages.InstallCCM) {
 		return err
 	}
 	if _, err := exec.LookPath("helm"); err != nil {

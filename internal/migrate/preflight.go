@@ -113,18 +113,17 @@ func (r *run) names(p *plan.Plan) ([]string, error) {
 
 // review checks all permissions that the run will need.
 func (r *run) review(ctx context.Context) error {
-	when := transition.Needs(r.plan)
-	if _, err := exec.LookPath("helm"); err != nil {
-		when = slices.DeleteFunc(when, func(s string) bool { return s == action.NeedsHelm }) // the user runs it
+	of := r.Object.Subject()
+	of.Needs = transition.Needs(r.plan)
+	if _, err := exec.LookPath("helm"); err == nil { // without it the user runs it
+		of.When = append(of.When, action.WithHelm)
 	}
-	if r.Restart != nil && slices.Contains(when, action.NeedsProviderIDs) {
-		when = append(when, rollout.NeedsRegistration)
+	if r.Restart != nil {
+		of.When = append(of.When, action.WithRestartCommand)
 	}
 	if r.CanaryService {
-		when = append(when, rollout.NeedsCanaryService)
+		of.When = append(of.When, rollout.WithCanaryService)
 	}
-	of := r.Object.Subject()
-	of.When = when
 	if err := r.Server.Review(ctx, rollout.Permissions(r.verb, of)); err != nil {
 		return err
 	}

@@ -167,7 +167,7 @@ func TestOfAClusterThatRancherDoesNotForwardToOnlyTheRightForThatIsMissing(t *te
 	for _, lets := range []bool{true, false} {
 		onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 			r.Do(func() { r.Denied["get clusters"] = !lets })
-			missing, err := s.Rights(t.Context(), []rollout.Permission{rollout.ClusterPermission("c-m-x7k2p"), {Cluster: "c-m-x7k2p", Resource: "nodes", Verb: "list"}})
+			missing, err := s.Rights(t.Context(), []rollout.Access{rollout.ClusterPermission("c-m-x7k2p"), {Cluster: "c-m-x7k2p", Resource: "nodes", Verb: "list"}})
 			asked := r.Count(" /k8s/clusters/c-m-x7k2p/")
 			assert.Truef(t, err == nil && (len(missing) == 0) == lets && (lets || missing[0] == rollout.ClusterPermission("c-m-x7k2p")) && (asked > 0) == lets, "%v: %v, asked %d times, %v", lets, missing, asked, err)
 		})

@@ -21,13 +21,13 @@ import (
 // missing, in their order: of [rollout.GatePermission] only where Rancher refuses requests for
 // lack of it. If Rancher forwards no request of the user to a cluster, its rights are not
 // asked for: [rollout.ClusterPermission] is missing. It changes nothing.
-func (s *Server) Rights(ctx context.Context, needed []rollout.Permission) ([]rollout.Permission, error) {
-	downstream := func(r rollout.Permission) bool { return r.Cluster != "" }
+func (s *Server) Rights(ctx context.Context, needed []rollout.Access) ([]rollout.Access, error) {
+	downstream := func(r rollout.Access) bool { return r.Cluster != "" }
 	missing, err := s.missing(ctx, slices.DeleteFunc(slices.Clone(needed), downstream))
 	if err != nil {
 		return nil, err
 	}
-	open := lists.Where(needed, func(r rollout.Permission) bool {
+	open := lists.Where(needed, func(r rollout.Access) bool {
 		return downstream(r) && !slices.Contains(missing, rollout.ClusterPermission(r.Cluster))
 	})
 	more, err := s.missing(ctx, open)
@@ -35,7 +35,7 @@ func (s *Server) Rights(ctx context.Context, needed []rollout.Permission) ([]rol
 }
 
 // missing returns those that the user lacks.
-func (s *Server) missing(ctx context.Context, needed []rollout.Permission) ([]rollout.Permission, error) {
+func (s *Server) missing(ctx context.Context, needed []rollout.Access) ([]rollout.Access, error) {
 	allowed := make([]bool, len(needed))
 	err := kube.ForEach(len(needed), func(i int) (err error) {
 		allowed[i], err = s.may(ctx, needed[i])
@@ -44,7 +44,7 @@ func (s *Server) missing(ctx context.Context, needed []rollout.Permission) ([]ro
 	if err != nil {
 		return nil, s.explained(err)
 	}
-	var missing []rollout.Permission
+	var missing []rollout.Access
 	for i, r := range needed {
 		if !allowed[i] {
 			missing = append(missing, r)
@@ -55,22 +55,22 @@ func (s *Server) missing(ctx context.Context, needed []rollout.Permission) ([]ro
 	}
 	gated, err := s.gated(ctx)
 	if !gated {
-		missing = slices.DeleteFunc(missing, func(r rollout.Permission) bool { return r == rollout.GatePermission })
+		missing = slices.DeleteFunc(missing, func(r rollout.Access) bool { return r == rollout.GatePermission })
 	}
 	return missing, s.explained(err)
 }
 
 // Review fails with *kube.Denied where the user lacks a right.
-func (s *Server) Review(ctx context.Context, needed []rollout.Permission) error {
+func (s *Server) Review(ctx context.Context, needed []rollout.Access) error {
 	missing, err := s.Rights(ctx, needed)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	return s.explained(&kube.Denied{Missing: lists.Map(missing, rollout.Permission.String)})
+	return s.explained(&kube.Denied{Missing: lists.Map(missing, rollout.Access.String)})
 }
 
 // may asks the authorizer of the right's cluster.
-func (s *Server) may(ctx context.Context, r rollout.Permission) (bool, error) {
+func (s *Server) may(ctx context.Context, r rollout.Access) (bool, error) {
 	client := s.local
 	if r.Cluster != "" {
 		var err error

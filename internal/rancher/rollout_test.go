@@ -151,7 +151,7 @@ func TestRightsThatAreMissingAreListedInTheirOrder(t *testing.T) {
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "orchard")
 		r.Do(func() { r.Denied["patch nodes"], r.Denied["list machines"] = true, true })
-		needed := rollout.Permissions("migrate", rollout.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID, When: []string{action.NeedsCordon}})
+		needed := rollout.Permissions("migrate", rollout.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID, Needs: action.CordonNodes("", "").Needs})
 		missing, err := s.Rights(t.Context(), needed)
 		assert.True(t, err == nil && fmt.Sprint(missing) == "[list machines.cluster.x-k8s.io in fleet-default patch nodes of the cluster c-m-8kqlhbsd]", err, missing)
 		n := r.Count("POST /k8s/clusters/c-m-8kqlhbsd/apis/authorization.k8s.io")

@@ -301,7 +301,7 @@ func TestALeaderMigrationOverThreeClustersAndTenSimulatedOnesOfARancher(t *testi
 	}
 	k.manageByAnother("second")
 	k.owned()
-	needed := slices.DeleteFunc(rollout.Permissions("controller", rollout.Subject{}), func(r rollout.Permission) bool {
+	needed := slices.DeleteFunc(rollout.Permissions("controller", rollout.Subject{}), func(r rollout.Access) bool {
 		return r.Verb == "create" && r.Resource == "configmaps" // kube-apiserver itself asks for it where what is applied does not exist
 	})
 	if unused := rancher.Unused(needed, c.rancher.Requests()); len(unused) > 0 {

@@ -96,7 +96,7 @@ func (g grants) make(c *scenario, on *cluster.Cluster, roles string) {
 // spared reports whether no request of an undisturbed run shows the use of a right: Events are read while a Service
 // is pending for minutes, helm patches what another version of the chart left, and kube-apiserver itself asks for
 // what a role may give, and for the creation of what is applied and does not exist.
-func spared(r rollout.Permission) bool {
+func spared(r rollout.Access) bool {
 	switch r.Verb {
 	case "bind", "escalate":
 		return true
@@ -111,9 +111,10 @@ func spared(r rollout.Permission) bool {
 // usedAll requires that requests made use of all that the documentation requires, for both ways.
 func (c *managed) usedAll() {
 	c.Helper()
-	of := rollout.Subject{Kind: transform.Provisioning, Home: rancher.Namespace, Name: c.downstream.Name, ID: c.downstream.ID, When: []string{action.NeedsCordon, rollout.NeedsCanaryService}}
+	of := rollout.Subject{Kind: transform.Provisioning, Home: rancher.Namespace, Name: c.downstream.Name, ID: c.downstream.ID, When: []string{rollout.WithCanaryService}, Needs: action.CordonNodes("", "").Needs}
 	if c.engine() {
-		of = rollout.Subject{Kind: transform.Management, Home: c.downstream.ID, Name: c.downstream.ID, ID: c.downstream.ID, When: []string{action.NeedsHelm, action.NeedsCloudConfig, rollout.NeedsCanaryService}}
+		of = rollout.Subject{Kind: transform.Management, Home: c.downstream.ID, Name: c.downstream.ID, ID: c.downstream.ID, When: []string{action.WithHelm, rollout.WithCanaryService},
+			Needs: slices.Concat(action.Upgrade(action.HelmUpgrade{}, "").Needs, action.Create(action.SecretFromFile{}, "").Needs)}
 	}
 	needed := slices.Concat(rollout.Permissions("migrate", of), rollout.Permissions("rollback", of))
 	needed = slices.DeleteFunc(needed, spared)

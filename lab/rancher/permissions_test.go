@@ -31,6 +31,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
@@ -184,8 +185,8 @@ func TestTheDocumentedRolesAreWhatIsNeededForRKE(t *testing.T) {
 	l.rolesAreWhatIsNeeded(subject{rollout.Subject{Kind: transform.Management, Home: d.ID, Name: d.ID, ID: d.ID}, "RKE1", "legacy"})
 }
 
-// action is a run of a verb.
-type action struct {
+// invocation is a run of a verb.
+type invocation struct {
 	verb string
 	args []string
 }
@@ -209,7 +210,7 @@ func (l *lab) rolesAreWhatIsNeeded(of subject) {
 	}
 	l.patch(at, namespace, of.Name, `[{"op":"add","path":"/metadata/labels","value":{"env":"lab"}}]`)
 	r.pend()
-	for _, a := range []action{
+	for _, a := range []invocation{
 		{verb: "plan"},
 		{verb: "apply", args: []string{"--stage", "grant-migration-lease"}},
 		{verb: "verify"},
@@ -220,7 +221,7 @@ func (l *lab) rolesAreWhatIsNeeded(of subject) {
 		r.noneCanGo(a) // first: there is nothing to write any more when the stage is done
 		before := len(l.Requests())
 		r.isEnough(a, of.documented(t, a.verb), "--cluster", of.title())
-		needed := slices.DeleteFunc(rollout.Permissions(a.verb, of.Subject), func(n rollout.Permission) bool { return a.spares(n.Resource) })
+		needed := slices.DeleteFunc(rollout.Permissions(a.verb, of.Subject), func(n rollout.Access) bool { return a.spares(n.Resource) })
 		if unused := rancher.Unused(needed, l.Requests()[before:]); len(unused) > 0 && !a.whole() {
 			t.Errorf("%s: no request needed %v", a.verb, unused)
 		}
@@ -235,22 +236,24 @@ func (l *lab) rolesAreWhatIsNeeded(of subject) {
 }
 
 // whole reports whether later stages than the run comes to need some of its rights.
-func (a action) whole() bool { return a.verb == "migrate" || a.verb == "rollback" }
+func (a invocation) whole() bool { return a.verb == "migrate" || a.verb == "rollback" }
 
 // spares reports whether a verb reads something only where managers have configurations of their own, as none has
 // here.
-func (a action) spares(resource string) bool { return a.verb == "leaders" && resource == "configmaps" }
+func (a invocation) spares(resource string) bool {
+	return a.verb == "leaders" && resource == "configmaps"
+}
 
 // continues reports whether a verb does its work without a rule: a run would change the cluster, and wait for it. No
 // Node of these clusters registers again.
-func (a action) continues(without left) bool {
-	return (a.whole() || without.rule.Resources[0] != "events") && slices.ContainsFunc(rollout.Requirements(), func(row rollout.Requirement) bool {
-		return (row.Optional || row.When == rollout.NeedsRegistration) && slices.Contains(row.For, a.verb) && row.Downstream == !without.from.local &&
-			row.Resource == without.rule.Resources[0] && slices.Equal(row.Do, without.rule.Verbs)
+func (a invocation) continues(without left) bool {
+	return (a.whole() || without.rule.Resources[0] != "events") && slices.ContainsFunc(rollout.Requirements(), func(row action.Permission) bool {
+		return (row.Optional || row.When == action.WithRestartCommand) && slices.Contains(row.For, a.verb) && row.Rancher == without.from.local &&
+			row.Resource == without.rule.Resources[0] && slices.Equal(row.Verbs, without.rule.Verbs)
 	})
 }
 
-func (l *roles) isEnough(a action, list []placed, how ...string) {
+func (l *roles) isEnough(a invocation, list []placed, how ...string) {
 	l.Helper()
 	l.bind(list)
 	eventually(l.T, a.verb+" "+strings.Join(how, " ")+" without an error", func(context.Context) (bool, string) {
@@ -260,7 +263,7 @@ func (l *roles) isEnough(a action, list []placed, how ...string) {
 }
 
 // noneCanGo leaves one rule out after the other. A rule that is needed under a condition is missed under it.
-func (l *roles) noneCanGo(a action) {
+func (l *roles) noneCanGo(a invocation) {
 	l.Helper()
 	all := l.of.documented(l.T, a.verb)
 	args := slices.Concat([]string{a.verb}, a.args, []string{"--cluster", l.of.title()})
@@ -294,7 +297,7 @@ func (l *roles) noneCanGo(a action) {
 
 // condition gives an RKE2 cluster a configuration of the provider in a Secret while the right to copy it is left
 // out, and returns what takes it away.
-func (l *roles) condition(a action, r left) func() {
+func (l *roles) condition(a invocation, r left) func() {
 	if l.of.Kind != transform.Provisioning || !a.whole() || r.from.local || r.rule.Resources[0] != "secrets" {
 		return func() {}
 	}
@@ -349,9 +352,9 @@ func (l *roles) awaitRemoved(r left) {
 func (l *roles) status() {
 	l.Helper()
 	all := l.of.documented(l.T, "status")
-	l.isEnough(action{verb: "status"}, all)
+	l.isEnough(invocation{verb: "status"}, all)
 	assert.NilError(l, deploy.Define(l.Context(), l.Server.Local.Config(cluster.Admin), crd.CRD{GVK: v1alpha1.GroupVersion.WithKind(v1alpha1.MigrationKind)}))
-	l.isEnough(action{verb: "status"}, all)
+	l.isEnough(invocation{verb: "status"}, all)
 	for n := 0; ; n++ {
 		rest, rule := without(all, n)
 		if rest == nil {

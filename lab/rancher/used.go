@@ -13,9 +13,9 @@ import (
 )
 
 // Right is what a request needed; false for one about no object, as for a version.
-func (r Request) Right() (rollout.Permission, bool) {
+func (r Request) Right() (rollout.Access, bool) {
 	parts := strings.Split(strings.Trim(r.Path, "/"), "/")
-	var right rollout.Permission
+	var right rollout.Access
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
 		parts = parts[2:]
@@ -49,8 +49,8 @@ func (r Request) Right() (rollout.Permission, bool) {
 
 // Unused returns the rights that no request made use of, also for what is not there. Rancher itself asks for
 // [rollout.GatePermission], and for [rollout.ClusterPermission] with every request to another cluster than its own.
-func Unused(needed []rollout.Permission, requests []Request) []rollout.Permission {
-	return slices.DeleteFunc(slices.Clone(needed), func(n rollout.Permission) bool {
+func Unused(needed []rollout.Access, requests []Request) []rollout.Access {
+	return slices.DeleteFunc(slices.Clone(needed), func(n rollout.Access) bool {
 		entered := func(r Request) bool { return r.Cluster != localName && n == rollout.ClusterPermission(r.Cluster) }
 		return n == rollout.GatePermission || slices.ContainsFunc(requests, entered) || slices.ContainsFunc(requests, func(r Request) bool {
 			used, is := r.Right()

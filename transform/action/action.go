@@ -13,20 +13,11 @@ type Action struct {
 	Why     string `json:"purpose"` // in a few words
 	Command string `json:"command"` // what a person types
 	// Shows means that it changes nothing, and that the check of the stage asks for what it shows.
-	Shows bool   `json:"-"`
-	Needs string `json:"-"` // what of the table of permissions a run needs for it; "" for what every run needs
+	Shows bool         `json:"-"`
+	Needs []Permission `json:"-"` // of a run that carries Op out, in addition to those of every run
 	// Op is one of the operations, which a run carries out; nil: nothing if it shows something, or else a person does it.
 	Op any `json:"-"`
 }
-
-// What a run needs permission for, if stages have such actions: as the requirements of package rollout have it.
-const (
-	NeedsCloudConfig    = "cloud-config"   // the provider's configuration is brought to the cluster
-	NeedsConfigurations = "configurations" // so are LeaderMigrationConfigurations
-	NeedsCordon         = "cordon"         // control planes are cordoned for the switch
-	NeedsProviderIDs    = "provider-ids"   // Nodes may lack a provider ID of AWS
-	NeedsHelm           = "helm"           // the chart is installed by helm
-)
 
 // The operations.
 type (

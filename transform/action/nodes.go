@@ -10,13 +10,15 @@ import (
 // CordonAnnotation is on the nodes that rke-lm cordoned; only these are released.
 const CordonAnnotation = "rke-lm.io/cordoned"
 
+var cordoning = []Permission{{For: runs, Resource: "nodes", Verbs: []string{"get", "patch"}, Why: "only if the plan cordons control planes: cordon and uncordon"}}
+
 // CordonNodes cordons the nodes that a selector matches, for a run.
 func CordonNodes(selector, run string) Action {
 	return Action{
 		Why: "cordon the control planes that are not cordoned yet, and annotate them",
 		Command: Command(`for node in $(kubectl get nodes -l %s --field-selector spec.unschedulable!=true -o name); do kubectl annotate --overwrite "$node" %s=%s && kubectl cordon "$node"; done`,
 			selector, CordonAnnotation, run),
-		Needs: NeedsCordon, Op: Cordon{selector},
+		Needs: cordoning, Op: Cordon{selector},
 	}
 }
 
@@ -26,7 +28,7 @@ func UncordonNodes(run string) Action {
 		Why: "uncordon exactly the nodes that have the annotation",
 		Command: Command(`for node in $(kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.metadata.annotations.rke-lm\.io/cordoned}{"\n"}{end}' | awk -v run=%s '$2 == run {print $1}'); do kubectl uncordon "$node" && kubectl annotate "node/$node" %s-; done`,
 			run, CordonAnnotation),
-		Needs: NeedsCordon, Op: Uncordon{},
+		Needs: cordoning, Op: Uncordon{},
 	}
 }
 
@@ -48,7 +50,8 @@ func InitializeNodes() Action {
 	return Action{
 		Why:     "have the cloud-controller-manager initialize every Node without a provider ID; it finds the instance by the Node's name, so first check that this is the private DNS name of the instance (local-hostname in its metadata)",
 		Command: `kubectl get nodes --no-headers -o custom-columns=NAME:.metadata.name,ID:.spec.providerID | awk '$2 == "<none>" {print $1}' | xargs -r -I{} kubectl taint node {} --overwrite node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule`,
-		Needs:   NeedsProviderIDs, Op: Initialize{},
+		Needs:   []Permission{{For: runs, Resource: "nodes", Verbs: []string{"get", "patch"}, Why: "only for a cluster at Kubernetes 1.27 or later: the taint by which the cloud-controller-manager initializes a Node without a provider ID"}},
+		Op:      Initialize{},
 	}
 }
 
@@ -60,7 +63,12 @@ func RegisterNodes() Action {
 	return Action{
 		Why:     "for every Node with the provider ID of another provider, such as rke2://, one at a time: drain it, delete the Node, and restart rke2-agent on its machine, or rke2-server on a control plane without etcd; never delete the Node of an etcd member, because RKE2 then removes the member: replace its machine",
 		Command: `kubectl get nodes -o custom-columns='NAME:.metadata.name,PROVIDER-ID:.spec.providerID,CONTROL-PLANE:.metadata.labels.node-role\.kubernetes\.io/control-plane,ETCD:.metadata.labels.node-role\.kubernetes\.io/etcd'`,
-		Op:      Register{},
+		Needs: []Permission{
+			{For: migrating, When: WithRestartCommand, Resource: "pods", Verbs: []string{"list"}, Why: "only with --restart-command: the pods of a Node that registers again"},
+			{For: migrating, When: WithRestartCommand, Resource: "pods/eviction", Verbs: []string{"create"}, Why: "only with --restart-command: to drain it"},
+			{For: migrating, When: WithRestartCommand, Resource: "nodes", Verbs: []string{"delete"}, Why: "only with --restart-command: to delete it"},
+		},
+		Op: Register{},
 	}
 }
 

@@ -9,10 +9,14 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
+var configuration = []Permission{{For: runs, Of: Management, Namespace: kubeSystem, Resource: "configmaps", Verbs: []string{"get", "patch", "delete"}, Why: "only with `--leader-migration-config generate`: the configuration of the cloud-controller-manager"}}
+
 // ApplyFile gives a file that a plan folder holds to the cluster.
 func ApplyFile(file, why string) Action {
-	return Action{Why: why, Command: Command("kubectl apply -f %s", Path(file)), Needs: NeedsConfigurations, Op: Apply{File: file}}
+	return Action{Why: why, Command: Command("kubectl apply -f %s", Path(file)), Needs: configuration, Op: Apply{File: file}}
 }
+
+var cloudConfig = Permission{For: runs, Namespace: kubeSystem, Resource: "secrets", Verbs: []string{"create", "patch"}, Why: "only if the provider has a configuration: the chart mounts it"}
 
 // Create puts a file into a Secret.
 func Create(s SecretFromFile, why string) Action {
@@ -20,7 +24,7 @@ func Create(s SecretFromFile, why string) Action {
 		Why: why,
 		Command: Command("kubectl -n %s create secret generic --from-file=%s=%s --dry-run=client -o yaml %--%s | kubectl apply -f -",
 			s.Namespace, s.Key, s.File, s.Name),
-		Needs: NeedsCloudConfig, Op: s,
+		Needs: []Permission{cloudConfig}, Op: s,
 	}
 }
 
@@ -34,7 +38,7 @@ func DeleteObject(namespace, kind, name string) Action {
 	return Action{
 		Why:     "at the end, delete the unused object",
 		Command: Command("kubectl -n %s delete %--%s %s", namespace, kind, name),
-		Needs:   NeedsConfigurations, Op: Delete{namespace, kind, name},
+		Needs:   configuration, Op: Delete{namespace, kind, name},
 	}
 }
 

@@ -43,7 +43,11 @@ func Copy(c CopySecret) Action {
 		Why: "before the edit, copy the provider's configuration from Rancher's own cluster ($RANCHER_KUBECONFIG) into the cluster, where the chart mounts it",
 		Command: Command(`kubectl --kubeconfig "${RANCHER_KUBECONFIG:?}" -n %s get secret -o jsonpath='{.data.`+SecretCredential+`}' %--%s | base64 -d | kubectl -n kube-system create secret generic --from-file=%s=/dev/stdin %--%s`,
 			c.Namespace, c.Name, c.Key, c.To),
-		Needs: NeedsCloudConfig, Op: c,
+		Needs: []Permission{
+			{For: runs, Of: Provisioning, Rancher: true, Namespace: Home, Resource: "secrets", Verbs: []string{"get"}, Why: "only if cloud-provider-config refers to a Secret: its value, for the chart"},
+			cloudConfig,
+		},
+		Op: c,
 	}
 }
 
@@ -52,6 +56,7 @@ func ApplyConfigMap(file, namespace, name string) Action {
 	return Action{
 		Why:     "before the edit, apply the ConfigMap " + namespace + "/" + name + " to Rancher's own cluster ($RANCHER_KUBECONFIG), where the edit refers to it; plan --out writes it",
 		Command: Command(`kubectl --kubeconfig "${RANCHER_KUBECONFIG:?}" apply -f %s`, Path(path.Base(file))),
-		Needs:   NeedsConfigurations, Op: Apply{file, true},
+		Needs:   []Permission{{For: runs, Of: Provisioning, Rancher: true, Namespace: Home, Resource: "configmaps", Verbs: []string{"create", "patch"}, Why: "only with `--leader-migration-config generate`: the configuration of kube-controller-manager"}},
+		Op:      Apply{file, true},
 	}
 }

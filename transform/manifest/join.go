@@ -109,7 +109,7 @@ func (c *cluster) actions(shares []share, of func(transform.Stage) []action.Acti
 	for _, part := range shares {
 		for _, a := range of(part.Stage) {
 			known := slices.ContainsFunc(all, func(b action.Action) bool { return b.Command == a.Command })
-			if !known && !(a == action.KubeadmSource() && c.configures()) {
+			if !known && !(a.Command == action.KubeadmSource().Command && c.configures()) {
 				all = append(all, a)
 			}
 		}

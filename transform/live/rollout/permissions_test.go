@@ -19,7 +19,7 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 	rke2 := Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", ID: "c-m-abcdefgh"}
 	rke1 := Subject{Kind: transform.Management, Home: "c-abcde", Name: "c-abcde", ID: "c-abcde"}
 	cordoned := rke2
-	cordoned.When = []string{action.NeedsCordon}
+	cordoned.Needs = action.CordonNodes("", "").Needs
 	for _, c := range []struct {
 		verb string
 		of   Subject
@@ -43,7 +43,7 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 
 func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 	for _, r := range Requirements() {
-		assert.True(t, len(r.For) != 0 && len(r.Do) != 0 && r.Resource != "" && r.Why != "", r)
+		assert.True(t, len(r.For) != 0 && len(r.Verbs) != 0 && r.Resource != "" && r.Why != "", r)
 		for _, verb := range r.For {
 			assert.Truef(t, r.Optional || len(Permissions(verb, Subject{Kind: transform.Provisioning})) != 0, "%s needs nothing", verb)
 		}
@@ -51,7 +51,7 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 }
 
 func TestNoRowIsThereTwice(t *testing.T) {
-	rows := lists.Map(Requirements(), func(r Requirement) string { return fmt.Sprintf("%+v", r) })
+	rows := lists.Map(Requirements(), func(r action.Permission) string { return fmt.Sprintf("%+v", r) })
 	assert.EqualSlices(t, lists.Distinct(rows), rows)
 }
 
@@ -73,11 +73,11 @@ func TestARightInOneNamespaceIsWiderInAll(t *testing.T) {
 // A list of Secrets shows what all clusters in the namespace keep in them.
 func TestNoSecretsAreListedOnRanchersOwnCluster(t *testing.T) {
 	for _, r := range Requirements() {
-		assert.Truef(t, r.Downstream && r.When != NeedsLocal || r.Resource != "secrets" || !slices.Contains(r.Do, "list"), "%v list secrets: %s", r.For, r.Why)
+		assert.Truef(t, !r.Rancher && r.When != WithLocal || r.Resource != "secrets" || !slices.Contains(r.Verbs, "list"), "%v list secrets: %s", r.For, r.Why)
 	}
 }
 
 func TestARightOfTwoRowsIsRequestedOnce(t *testing.T) {
-	needed := Permissions("migrate", Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", When: []string{action.NeedsCloudConfig}})
+	needed := Permissions("migrate", Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", Needs: action.Copy(action.CopySecret{}).Needs})
 	assert.Equal(t, strings.Count(fmt.Sprint(needed), "get secrets in fleet-default"), 1, needed)
 }

@@ -165,17 +165,14 @@ func (r Planner) InEffect(p *plan.Plan, stage string) (bool, error) {
 	return err == nil && (!s.Left() || stage == stages.UpgradeCCM && has && next.Left()), err
 }
 
-// Needs returns what of the table of permissions a plan needs that not every cluster does.
-func Needs(p *plan.Plan) []string {
-	var when []string
+// Needs returns what a run of a plan and its undo needs permission for, in addition to what every run does.
+func Needs(p *plan.Plan) (needs []action.Permission) {
 	for _, s := range p.Steps {
 		for _, a := range slices.Concat(s.Stage.Before, s.Stage.After, s.Stage.UndoBefore, s.Stage.UndoAfter) {
-			if a.Needs != "" {
-				when = append(when, a.Needs)
-			}
+			needs = append(needs, a.Needs...)
 		}
 	}
-	return slices.Compact(slices.Sorted(slices.Values(when)))
+	return needs
 }
 
 // RollbackOrder lists the stages to undo, the last one first, down to the one
