@@ -100,15 +100,16 @@ func inputOf(t *testing.T, name string) string {
 
 // screens are what a few cases have whole, in addition: each that its archive has a member for.
 var screens = map[string]string{
-	"screen.txt": "plan", "all.txt": "plan --all", "plan.json": "plan -o json", "lint.json": "lint -o json", "verify.json": "verify -o json --from",
+	"screen.txt": "plan", "all.txt": "plan --all", "plan.json": "plan -o json", "lint.json": "lint -o json", "verify.json": "verify -o json",
 }
 
 // outputsOf returns what the verbs print of a case, by the names of the files.
 func outputsOf(t *testing.T, c golden.Case, message stageTexts) map[string]string {
-	files := map[string]string{}
-	run := func(args ...string) ran {
-		return runHere(t, "", slices.Concat(args, c.Flags(), []string{c.Input()})...)
+	files, input := map[string]string{}, []string{c.Input()}
+	if isLive(c) {
+		input = []string{"--from", c.Input()}
 	}
+	run := func(args ...string) ran { return runHere(t, "", slices.Concat(args, c.Flags(), input)...) }
 	keep := func(file string, r ran) { files[file] = fmt.Sprintf("%s%s[exit %d]\n", r.stdout, r.stderr, r.code) }
 	for file, verb := range screens {
 		if _, shown := c.Files[file]; shown {
@@ -116,7 +117,7 @@ func outputsOf(t *testing.T, c golden.Case, message stageTexts) map[string]strin
 		}
 	}
 	if isLive(c) {
-		keep("verify.txt", run("verify", "--from"))
+		keep("verify.txt", run("verify"))
 		return files
 	}
 	plan := run("plan", "-o", "json")
