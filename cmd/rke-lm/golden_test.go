@@ -88,6 +88,7 @@ func TestGolden(t *testing.T) {
 	}
 	if len(ran) == len(cases) {
 		message.compare(t)
+		message.areNotIn(t, ran)
 	}
 }
 
@@ -98,7 +99,8 @@ func inputOf(t *testing.T, name string) string {
 	return filepath.Join(c.LayOut(t), c.Input())
 }
 
-// screens are what a few cases have whole, in addition: each that its archive has a member for.
+// screens are what verbs print, whole: those that a case has a member for. The reasons of stages are in those of one
+// archive only, screens.txtar, whose cases have nothing else.
 var screens = map[string]string{
 	"screen.txt": "plan", "all.txt": "plan --all", "plan.json": "plan -o json", "lint.json": "lint -o json", "verify.json": "verify -o json",
 }
@@ -115,6 +117,9 @@ func outputsOf(t *testing.T, c golden.Case, message stageTexts) map[string]strin
 		if _, shown := c.Files[file]; shown {
 			keep(file, run(strings.Fields(verb)...))
 		}
+	}
+	if strings.HasPrefix(c.Name, "screens-") {
+		return files
 	}
 	if isLive(c) {
 		keep("verify.txt", run("verify"))
@@ -211,8 +216,8 @@ var hunk = regexp.MustCompile(`(?m)^@@.*$`)
 // headless is a diff without the places of its hunks.
 func headless(diff string) string { return hunk.ReplaceAllString(diff, "@@") }
 
-// stageTexts is what stages say, each text once: by format, stage and situation.
-type stageTexts map[string]map[string]bool
+// stageTexts is what stages say: by stage, each text once, with the formats that say it.
+type stageTexts map[string]map[string]map[string]bool
 
 func (p stageTexts) add(t *testing.T, plans report.Plans) {
 	for _, cluster := range plans.Clusters {
@@ -221,20 +226,25 @@ func (p stageTexts) add(t *testing.T, plans report.Plans) {
 			named = strings.NewReplacer(cluster.Name, "NAME")
 		}
 		for _, s := range cluster.Stages {
-			of := cluster.Format + "\n" + s.Name
-			if p[of] == nil {
-				p[of] = map[string]bool{}
-			}
-			p[of][named.Replace(s.Why)] = true
+			texts := []string{named.Replace(s.Why)}
 			if s.Gap != "" {
-				p[of]["gap: "+s.Gap] = true
+				texts = append(texts, "gap: "+s.Gap)
 			}
 			assert.Truef(t, len(s.Prepare) == 0 || s.Count != "done", "%s is done, and needs %v", s.Name, s.Prepare)
 			for _, a := range slices.Concat(s.Prepare, s.Actions) {
-				p[of][named.Replace(a.Why+":\n  "+a.Command)] = true
+				texts = append(texts, named.Replace(a.Why+":\n  "+a.Command))
 			}
 			for _, a := range s.Actions {
 				assert.Truef(t, !strings.HasPrefix(a.Command, "aws "), "%s: %s is an action, which a run may carry out", s.Name, a.Command)
+			}
+			if p[s.Name] == nil {
+				p[s.Name] = map[string]map[string]bool{}
+			}
+			for _, text := range texts {
+				if p[s.Name][text] == nil {
+					p[s.Name][text] = map[string]bool{}
+				}
+				p[s.Name][text][cluster.Format] = true
 			}
 		}
 	}
@@ -243,17 +253,35 @@ func (p stageTexts) add(t *testing.T, plans report.Plans) {
 // compare requires that the stages say what they said, or stores what they say.
 func (p stageTexts) compare(t *testing.T) {
 	t.Helper()
-	files := map[string]string{}
-	for _, of := range slices.Sorted(maps.Keys(p)) {
-		format, stage, _ := strings.Cut(of, "\n")
-		files["prose-"+format+".txt"] += "== " + stage + "\n\n" + strings.Join(slices.Sorted(maps.Keys(p[of])), "\n\n") + "\n\n"
+	const name = "prose.txt"
+	var got string
+	for _, stage := range slices.Sorted(maps.Keys(p)) {
+		got += "== " + stage + "\n\n"
+		for _, text := range slices.Sorted(maps.Keys(p[stage])) {
+			got += "[" + strings.Join(slices.Sorted(maps.Keys(p[stage][text])), ", ") + "] " + text + "\n\n"
+		}
 	}
-	for name, got := range files {
-		if *update {
-			err := golden.Replace(name, []byte(got))
-			assert.True(t, err == nil, err)
-		} else if want := golden.Stored(name); want != got {
-			t.Errorf("%s differs; if this is right, run: make golden\n%s", name, udiff.Unified("want/"+name, "got/"+name, want, got))
+	if *update {
+		err := golden.Replace(name, []byte(got))
+		assert.True(t, err == nil, err)
+	} else if want := golden.Stored(name); want != got {
+		t.Errorf("%s differs; if this is right, run: make golden\n%s", name, udiff.Unified("want/"+name, "got/"+name, want, got))
+	}
+}
+
+// areNotIn requires that no other archive than that of screens has the reason of a stage, so that one that changes
+// changes few files.
+func (p stageTexts) areNotIn(t *testing.T, cases []golden.Case) {
+	t.Helper()
+	for _, c := range cases {
+		for name, text := range c.Outputs() {
+			text = strings.Join(strings.Fields(text), " ")
+			for stage, texts := range p {
+				for reason := range texts {
+					has := strings.Contains(reason, ". ") && strings.Contains(text, reason)
+					assert.Truef(t, !has || strings.HasPrefix(c.Name, "screens-"), "%s of %s has the reason of %s; move it to screens.txtar", name, c.Name, stage)
+				}
+			}
 		}
 	}
 }
