@@ -28,6 +28,18 @@ func Row[C any](id string, severity Severity, guards []string, check func(C, *Fi
 	return Checked[C]{Rule: Rule{ID: id, Severity: severity, Guards: guards, Acceptable: true, Doc: doc}, Check: check}
 }
 
+// WithGuards is the row for a format in which an error stops other stages.
+func (r Checked[C]) WithGuards(stages ...string) Checked[C] {
+	r.Rule = r.Rule.WithGuards(stages...)
+	return r
+}
+
+// WithDoc is the row for a format in which it finds other things.
+func (r Checked[C]) WithDoc(doc string) Checked[C] {
+	r.Rule = r.Rule.WithDoc(doc)
+	return r
+}
+
 // Fixed is the row with what corrects its findings.
 func (r Checked[C]) Fixed(fix func(C) []Correction) Checked[C] {
 	r.Fix = fix

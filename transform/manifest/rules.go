@@ -12,7 +12,7 @@ import (
 )
 
 // ruleTable is the one table of the static rules of manifests, by their names.
-var ruleTable = sync.OnceValue(func() []rule { return transform.Table(argumentRules(), workloadRules()) })
+var ruleTable = sync.OnceValue(func() []rule { return transform.Table(sharedRules(), argumentRules(), workloadRules()) })
 
 type rule = transform.Checked[*migration]
 
@@ -22,28 +22,32 @@ func inOtherManifest(r transform.Rule) transform.Rule {
 	return r
 }
 
+// sharedRules are those that check the same in every format.
+func sharedRules() []rule {
+	grant := rules.LeaseGrantMissing.WithGuards()
+	grant.Rule = inOtherManifest(grant.Rule)
+	return rules.Of[*migration](
+		rules.CSIGateStale, rules.CloudControllersOff, rules.FlagLeftOnKCM, rules.LeaderElectionOff,
+		rules.LeaseTimingsUnsafe, grant,
+		rules.FlagOnExternalGate.WithGuards(rules.BothManagers...),
+		rules.FlagUnknown.WithGuards(rules.BothManagers...),
+	)
+}
+
 // argumentRules are those about the arguments of a manager.
 func argumentRules() []rule {
 	return []rule{
-		{Check: (*migration).routesUnsafe, Rule: rules.CCMArgsUnsafe.WithGuards(rules.ImageMoves...).WithDoc(
+		{Check: (*migration).routesUnsafe, Rule: rules.CCMArgsUnsafe.Rule.WithGuards(rules.ImageMoves...).WithDoc(
 			"Routes of the cloud-controller-manager are on without --cluster-cidr, and it exits when it acquires the lease.")},
 		{Rule: rules.CCMFlagMissing.Rule, Check: (*migration).ccmFlagMissing},
 		{Rule: inOtherManifest(rules.CCMNotInFile), Check: (*migration).ccmNotInFile},
-		{Check: (*migration).skewed, Rule: rules.CCMMinorSkew.WithDoc(
+		{Check: (*migration).skewed, Rule: rules.CCMMinorSkew.Rule.WithDoc(
 			"The image of the cloud-controller-manager is of 1.28 or later, and it migrates without a LeaderMigrationConfiguration of its own. Services and routes then run in both managers.")},
-		{Rule: rules.CloudControllersOff.Rule, Check: rules.Components(rules.CloudControllersOff, (*migration).components)},
 		{Check: (*migration).notMounted, Rule: rules.ConfigNotMounted.WithDoc(
 			"--leader-migration-config names a file that no volume mounts into the container, and the manager exits.")},
-		{Check: (*migration).withoutFlag, Rule: rules.ConfigWithoutFlag.WithDoc(
+		{Check: (*migration).withoutFlag, Rule: rules.ConfigWithoutFlag.Rule.WithDoc(
 			"--leader-migration-config is set without --enable-leader-migration, and is silently ignored.")},
-		{Rule: rules.CSIGateStale.Rule, Check: rules.Components(rules.CSIGateStale, (*migration).components)},
-		{Rule: rules.FlagLeftOnKCM.Rule, Check: rules.Components(rules.FlagLeftOnKCM, (*migration).components)},
-		{Rule: rules.FlagOnExternalGate.WithGuards(rules.BothManagers...), Check: rules.Components(rules.FlagOnExternalGate, (*migration).components)},
-		{Rule: rules.FlagUnknown.WithGuards(rules.BothManagers...), Check: rules.Components(rules.FlagUnknown, (*migration).components)},
 		{Rule: rules.InTreeGone.WithGuards(rules.FlagEdits...), Check: (*migration).inTreeGone},
-		{Rule: rules.LeaseTimingsUnsafe, Check: rules.LeaseTimings((*migration).components)},
-		{Rule: rules.LeaderElectionOff.Rule, Check: rules.Components(rules.LeaderElectionOff, (*migration).components)},
-		{Rule: inOtherManifest(rules.LeaseGrantMissing.WithGuards()), Check: rules.Components(rules.LeaseGrantMissing, (*migration).components)},
 		{Check: (*migration).nodeRename, Rule: rules.NodeRename.WithDoc(
 			"With the in-tree provider the name of a Node is the private DNS name of EC2, regardless of --hostname-override. An external kubelet uses the host name or the override, and a node whose name changes registers as a new Node. --end-state accepts it. Before the switch it is a warning.")},
 		transform.Row(leadermigration.RuleNodeIPAM, transform.Error, rules.BothManagers, (*migration).ipamLost,

@@ -96,9 +96,9 @@ func (m *migration) inTreeGone(found *transform.Findings) {
 	}
 }
 
-// components is the manager, if a rule is about it. Its permission is in another document: files
+// Components is the manager, if a rule is about it. Its permission is in another document: files
 // without any permissions, such as a folder of static pods, tell nothing. Of timings the first manifest has all managers.
-func (m *migration) components(rule string) []rules.Component {
+func (m *migration) Components(rule string) []rules.Component {
 	if ofKube := slices.Contains([]string{rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID}, rule); ofKube && m.Component != kubeManager {
 		return nil
 	}
@@ -113,6 +113,9 @@ func (m *migration) components(rule string) []rules.Component {
 	}
 	return []rules.Component{m.component(m.stage)}
 }
+
+// Charts are none: manifests have their manager themselves.
+func (m *migration) Charts(string) []rules.Chart { return nil }
 
 func (m *migration) component(stage string) rules.Component {
 	provider, _ := m.provider()

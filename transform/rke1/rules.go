@@ -18,8 +18,23 @@ const ruleMetadataUnset = "metadata-hostname-unset"
 
 // ruleTable is the one table of RKE's static rules, by their names.
 var ruleTable = sync.OnceValue(func() []rule {
-	return transform.Table(providerRules(), nodeRules(), argumentRules())
+	return transform.Table(sharedRules(), providerRules(), nodeRules(), argumentRules())
 })
+
+// sharedRules are those that check the same in every format.
+func sharedRules() []rule {
+	return rules.Of[*migration](
+		rules.CCMUnschedulable, rules.CSIGateStale, rules.CloudControllersOff, rules.FlagLeftOnKCM,
+		rules.FlagOnExternalGate, rules.FlagUnknown, rules.LeaseGrantMissing, rules.LeaseTimingsUnsafe,
+		rules.LeaderElectionOff.WithGuards(rules.FlagEdits...),
+		rules.CCMMinorSkew.WithGuards(rules.ImageMoves...).WithDoc(
+			"The minor of the image in the values file is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers."),
+		rules.ChartUnpinned.WithDoc(
+			"The values file names no image tag, so that a new version of the chart changes the cluster."),
+		rules.ConfigWithoutFlag.WithGuards(rules.FlagEdits...).WithDoc(
+			"kube-controller-manager has leader-migration-config without enable-leader-migration, and silently ignores the configuration."),
+	)
+}
 
 // providerRules are those about what the stages change and what they rest on.
 func providerRules() []rule {
@@ -27,23 +42,15 @@ func providerRules() []rule {
 		transform.Row("aws-block-resets", transform.Error, rules.TheSwitch, (*migration).awsBlockResets,
 			"The block awsCloudProvider is set with external-aws: RKE selects the provider by the block and changes it back to aws.").Because(
 			"RKE chooses the provider by the block, and overwrites external-aws with aws.", transform.SourceRKE, "Remove awsCloudProvider; its settings go to the manager with --cloud-config.", "Never with external-aws."),
-		{Check: (*migration).ccmArgsUnsafe, Rule: rules.CCMArgsUnsafe.WithDoc(
+		{Check: (*migration).ccmArgsUnsafe, Rule: rules.CCMArgsUnsafe.Rule.WithDoc(
 			"Addons or the values file run a cloud-controller-manager that exits because of its arguments: routes are on without --cluster-cidr, or --cloud-provider is not aws.")},
-		{Rule: rules.CCMFlagMissing.WithGuards(rules.BothManagers...), Check: (*migration).ccmFlagMissing},
-		{Check: rules.Charts(rules.CCMMinorSkew, (*migration).charts), Rule: rules.CCMMinorSkew.WithGuards(rules.ImageMoves...).WithDoc(
-			"The minor of the image in the values file is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.")},
-		{Rule: rules.CCMUnschedulable.Rule, Check: rules.Charts(rules.CCMUnschedulable, (*migration).charts)},
-		{Check: rules.Charts(rules.ChartUnpinned, (*migration).charts), Rule: rules.ChartUnpinned.WithDoc(
-			"The values file names no image tag, so that a new version of the chart changes the cluster.")},
+		{Rule: rules.CCMFlagMissing.Rule.WithGuards(rules.BothManagers...), Check: (*migration).ccmFlagMissing},
 		{Rule: rules.CCMNotInFile, Check: (*migration).ccmNotInFile},
-		{Rule: rules.CloudControllersOff.Rule, Check: rules.Components(rules.CloudControllersOff, (*migration).components)},
 		{Check: (*migration).cloudConfigLost, Rule: rules.CloudConfigLost.WithDoc(
 			"The provider has a configuration, which an external provider ignores. A note for cloud_provider, which the stages copy to the cloud-controller-manager. An error for a file in the arguments of kube-controller-manager, which they do not copy.")},
 		{Rule: rules.DuplicateCluster},
 		{Rule: transform.Encrypted},
-		{Rule: rules.FlagLeftOnKCM.Rule, Check: rules.Components(rules.FlagLeftOnKCM, (*migration).components)},
 		{Rule: rules.InTreeGone, Check: (*migration).inTreeGone},
-		{Rule: rules.LeaseGrantMissing.Rule, Check: rules.Components(rules.LeaseGrantMissing, (*migration).components)},
 		{Check: (*migration).notMigratable, Rule: rules.NotMigratable.WithDoc(
 			"Refused with exit code 4 by every verb: no cloud provider or another one than aws, the name external included, or Kubernetes below 1.22. A cluster for Windows is a warning.")},
 		transform.Row("rke-template", transform.Error, rules.EveryEdit, (*migration).template,
@@ -84,16 +91,9 @@ func argumentRules() []rule {
 	return []rule{
 		{Check: (*migration).configNotMounted, Rule: rules.ConfigNotMounted.WithGuards(rules.FlagEdits...).WithDoc(
 			"leader-migration-config of kube-controller-manager names a file outside of /etc/kubernetes that no entry of extra_binds mounts, and the manager exits.")},
-		{Check: rules.Components(rules.ConfigWithoutFlag, (*migration).components), Rule: rules.ConfigWithoutFlag.WithGuards(rules.FlagEdits...).WithDoc(
-			"kube-controller-manager has leader-migration-config without enable-leader-migration, and silently ignores the configuration.")},
-		{Rule: rules.CSIGateStale.Rule, Check: rules.Components(rules.CSIGateStale, (*migration).components)},
 		transform.Row("extra-args-type", transform.Error, rules.EveryEdit, (*migration).extraArgsType,
 			"A value in extra_args is not a string. Rancher's API rejects it; RKE itself accepts it, so it is a note in a cluster.yml.").Because(
 			"Rancher's API takes only strings and refuses the object.", "rancher/rke types: ExtraArgs is a map of strings", "Quote the value; `rke-lm lint --fix` does so.", "In a cluster.yml, where RKE reads it.").Fixed((*migration).quoteExtraArgs),
-		{Rule: rules.FlagUnknown.Rule, Check: rules.Components(rules.FlagUnknown, (*migration).components)},
-		{Rule: rules.FlagOnExternalGate.Rule, Check: rules.Components(rules.FlagOnExternalGate, (*migration).components)},
-		{Rule: rules.LeaseTimingsUnsafe, Check: rules.LeaseTimings((*migration).managers)},
-		{Rule: rules.LeaderElectionOff.WithGuards(rules.FlagEdits...), Check: rules.Components(rules.LeaderElectionOff, (*migration).components)},
 		{Check: (*migration).unknownService, Fix: (*migration).spellServices, Rule: rules.UnknownConfigKey.WithDoc(
 			"A service in a cluster.yml is written with an underscore (kube_controller), as in Rancher's templates; RKE itself ignores it.")},
 	}

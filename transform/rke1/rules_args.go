@@ -71,8 +71,8 @@ func (m *migration) spellServices() []transform.Correction {
 // gateServices are the components that read feature gates, with their own names.
 var gateServices = [][2]string{{apiService, "kube-apiserver"}, {manager, leadermigration.Manager}, {scheduler, "kube-scheduler"}, {kubelet, "kubelet"}, {proxy, "kube-proxy"}}
 
-// components are those that a rule checks: each that reads feature gates, or kube-controller-manager.
-func (m *migration) components(rule string) (list []rules.Component) {
+// Components are those that a shared rule checks: each that reads feature gates, or kube-controller-manager.
+func (m *migration) Components(rule string) (list []rules.Component) {
 	alone := true
 	switch rule {
 	case rules.LeaderElectionOff.ID:
@@ -92,13 +92,16 @@ func (m *migration) components(rule string) (list []rules.Component) {
 			list = append(list, rules.Component{Name: s[1], Args: m.argsOf(s[0]), Provider: m.component(s[0]), Version: m.move().Reached(), Stage: m.stage, Target: m.target})
 		}
 	}
+	if rule == rules.LeaseTimingsUnsafe.ID {
+		return append(list, m.cloudManagers()...)
+	}
 	return list
 }
 
-// managers are those that ask for leases. A cloud-controller-manager of addons or of the values file may run already, so
-// its timings count after every stage.
-func (m *migration) managers(rule string) []rules.Component {
-	list := append(m.components(rule), rules.WorkloadComponents(m.bundle(), m.target)...)
+// cloudManagers are those that ask for leases. One of addons or of the values file may run already, so its timings count
+// after every stage.
+func (m *migration) cloudManagers() []rules.Component {
+	list := rules.WorkloadComponents(m.bundle(), m.target)
 	if m.file != nil {
 		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: m.file.chart.Placed(), Version: m.file.chart.ImageMinor(), Target: m.target})
 	}

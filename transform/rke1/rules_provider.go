@@ -34,9 +34,9 @@ func (m *migration) awsBlockResets(found *transform.Findings) {
 	}
 }
 
-// charts are the values file, if there is one. No stage before install-ccm, which puts it right, waits
+// Charts are the values file, if there is one. No stage before install-ccm, which puts it right, waits
 // for it.
-func (m *migration) charts(string) []rules.Chart {
+func (m *migration) Charts(string) []rules.Chart {
 	if m.file == nil || rules.BeforeChart(m.stage, m.target) {
 		return nil
 	}
@@ -51,14 +51,14 @@ func (m *migration) charts(string) []rules.Chart {
 func (m *migration) ccmFlagMissing(found *transform.Findings) {
 	if m.component(manager) == inTree {
 		rules.SecondWorkload(m.bundle(), m.target, found)
-		rules.Charts(rules.CCMFlagMissing, (*migration).charts)(m, found)
+		rules.CCMFlagMissing.Check(m, found)
 	}
 }
 
 // ccmArgsUnsafe checks the values file, and what addons run.
 func (m *migration) ccmArgsUnsafe(found *transform.Findings) {
 	rules.UnsafeWorkload(m.bundle(), found)
-	rules.Charts(rules.CCMArgsUnsafe, (*migration).charts)(m, found)
+	rules.CCMArgsUnsafe.Check(m, found)
 }
 
 // ccmNotInFile looks at what addons run: a release of Helm never shows.

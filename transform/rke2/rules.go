@@ -16,8 +16,21 @@ type rule = transform.Checked[*migration]
 
 // ruleTable is the one table of RKE2's static rules, by their names.
 var ruleTable = sync.OnceValue(func() []rule {
-	return transform.Table(clusterRules(), chartRules(), machineConfigRules(), configRules())
+	return transform.Table(sharedRules(), clusterRules(), chartRules(), machineConfigRules(), configRules())
 })
+
+// sharedRules are those that check the same in every format.
+func sharedRules() []rule {
+	return rules.Of[*migration](
+		rules.CCMUnschedulable, rules.CSIGateStale, rules.CloudControllersOff, rules.FlagOnExternalGate,
+		rules.FlagUnknown, rules.LeaderElectionOff, rules.LeaseGrantMissing, rules.LeaseTimingsUnsafe,
+		rules.FlagLeftOnKCM.WithGuards(rules.FlagLeaves...),
+		rules.ConfigWithoutFlag.WithDoc(
+			"A manager has leader-migration-config without enable-leader-migration, and silently ignores the configuration."),
+		rules.CCMMinorSkew.WithGuards(rules.ImageMoves...).WithDoc(
+			"The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers."),
+	)
+}
 
 // clusterRules are those about what the stages change and what they rest on.
 func clusterRules() []rule {
@@ -26,24 +39,14 @@ func clusterRules() []rule {
 			"kube-apiserver-arg has cloud-provider or cloud-config, flags that Kubernetes 1.33 removed from kube-apiserver. switch-to-external removes them.").Because(
 			"kube-apiserver 1.33 does not know the flag and exits, so the control plane does not start after the upgrade.", "kubernetes/kubernetes CHANGELOG/CHANGELOG-1.33.md: --cloud-provider of kube-apiserver is removed", "Remove cloud-provider from kube-apiserver-arg before the upgrade.", "Never on a cluster that goes to 1.33; only if the file describes a cluster that stays below it."),
 		{Rule: rules.ChangedByOverlay},
-		{Rule: rules.CloudControllersOff.Rule, Check: rules.Components(rules.CloudControllersOff, (*migration).components)},
 		{Check: (*migration).cloudConfigLost, Rule: rules.CloudConfigLost.WithDoc(
 			"cloud-provider-config is set: an external provider ignores it, so its content must reach the cloud-controller-manager as --cloud-config.")},
 		{Check: (*migration).configNotMounted, Rule: rules.ConfigNotMounted.WithDoc(
 			"A manager's leader-migration-config names a file that nothing creates: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits.")},
-		{Check: rules.Components(rules.ConfigWithoutFlag, (*migration).components), Rule: rules.ConfigWithoutFlag.WithDoc(
-			"A manager has leader-migration-config without enable-leader-migration, and silently ignores the configuration.")},
 		{Rule: rules.ControlPlanesAtOnce, Check: (*migration).controlPlanesAtOnce},
-		{Rule: rules.CSIGateStale.Rule, Check: rules.Components(rules.CSIGateStale, (*migration).components)},
 		{Rule: rules.DuplicateCluster},
 		{Rule: transform.Encrypted},
-		{Rule: rules.FlagLeftOnKCM.WithGuards(rules.FlagLeaves...), Check: rules.Components(rules.FlagLeftOnKCM, (*migration).components)},
-		{Rule: rules.FlagOnExternalGate.Rule, Check: rules.Components(rules.FlagOnExternalGate, (*migration).components)},
-		{Rule: rules.FlagUnknown.Rule, Check: rules.Components(rules.FlagUnknown, (*migration).unslipped)},
 		{Rule: rules.InTreeGone, Check: (*migration).inTreeGone},
-		{Rule: rules.LeaseTimingsUnsafe, Check: rules.LeaseTimings((*migration).managers)},
-		{Rule: rules.LeaderElectionOff.Rule, Check: rules.Components(rules.LeaderElectionOff, (*migration).components)},
-		{Rule: rules.LeaseGrantMissing.Rule, Check: rules.Components(rules.LeaseGrantMissing, (*migration).components)},
 		transform.Row("node-name-shared", transform.Error, rules.TheSwitch, (*migration).nodeNameShared,
 			"The user data of a machine pool has a literal hostname or fqdn: with external all its machines register under one name. Checked with --end-state external, where the Amazonec2Config is in the same folder or stream, or can be read from a live Rancher.").Because(
 			"The kubelets of all machines of the pool register the same Node, and RKE2 rejects all but the first.", transform.SourceNodeNames, "Remove hostname and fqdn from the user data of the pool, or choose aws-override.", "If the pool has one machine, and never another one next to it."),
@@ -78,20 +81,17 @@ func chartRules() []rule {
 		transform.Row("address-flapping", transform.Warning, rules.TheChart, (*migration).addressFlapping,
 			"Below Kubernetes 1.25 the cloud-controller-manager and the in-tree kubelets both write the addresses of nodes until the kubelets are external.").Because(
 			"Both write the addresses of nodes in turn, so that they change again and again where the two see different ones.", "kubernetes/kubernetes #109793", "Keep the time between the chart and the switch short.", "Always, if the addresses of a node do not matter for some minutes."),
-		{Check: (*migration).ccmArgsUnsafe, Rule: rules.CCMArgsUnsafe.WithDoc(
+		{Check: (*migration).ccmArgsUnsafe, Rule: rules.CCMArgsUnsafe.Rule.WithDoc(
 			"With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without permission to get service accounts.")},
 		{Rule: rules.CCMFlagMissing.Rule, Check: (*migration).ccmFlagMissing},
-		{Check: rules.Charts(rules.CCMMinorSkew, (*migration).checkedCharts), Rule: rules.CCMMinorSkew.WithGuards(rules.ImageMoves...).WithDoc(
-			"The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.")},
 		{Rule: rules.CCMNotInFile.WithGuards(rules.ChartRuns...), Check: (*migration).ccmNotInFile},
-		{Rule: rules.CCMUnschedulable.Rule, Check: rules.Charts(rules.CCMUnschedulable, (*migration).checkedCharts)},
 		transform.Row("chart-field-ignored", transform.Warning, rules.TheChart, (*migration).chartFieldIgnored,
 			"The HelmChart of the cloud-controller-manager, or its HelmChartConfig, has values in a field that the helm-controller of this RKE2 release does not have: valuesSecrets before 1.30.12, 1.31.8 and 1.32.4, values before 1.33.11, 1.34.7 and 1.35.4.").Because(
 			"The helm-controller of this release drops the field, and the chart is installed without those values.", "k3s-io/helm-controller pkg/apis/helm.cattle.io/v1/types.go", "Move the values to valuesContent.", "If the values are only for a later release of RKE2."),
 		transform.Row("chart-not-checked", transform.Note, rules.TheChart, (*migration).chartNotChecked,
 			"Something that determines what the chart of the cloud-controller-manager installs is not in the file: a Secret of valuesSecrets, templates in chartContent other than the published chart's, an archive that cannot be read, a chart of another name. The rules that depend on it are not checked.").Because(
 			"What the manager is started with is not in the file, so arguments, image and tolerations are not checked.", "the file itself", "Check the values in the place that the finding names.", "When they were checked."),
-		{Check: (*migration).chartUnpinned, Rule: rules.ChartUnpinned.WithDoc(
+		{Check: (*migration).chartUnpinned, Rule: rules.ChartUnpinned.Rule.WithDoc(
 			"The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a new release changes the cluster.")},
 		transform.Row("helm-reinstall", transform.Warning, rules.TheChart, (*migration).helmReinstall,
 			"The HelmChart of the cloud-controller-manager lacks failurePolicy: abort, so a failed upgrade uninstalls the chart before it installs it again.").Because(

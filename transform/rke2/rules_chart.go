@@ -70,8 +70,8 @@ func (c installed) inArgs(n yamledit.Node, message, fix string) transform.Findin
 	return c.in(c.chart.Decider(chartArgs), n, message, fix)
 }
 
-// checkedCharts are those whose values a rule can use.
-func (m *migration) checkedCharts(rule string) []rules.Chart {
+// Charts are those whose values a shared rule can use.
+func (m *migration) Charts(rule string) []rules.Chart {
 	return lists.Map(m.checked(rule), installed.subject)
 }
 
@@ -92,20 +92,20 @@ func (m *migration) chartUnpinned(found *transform.Findings) {
 		default:
 			found.Add(c.about(c.chart.Spec("version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion))
 		}
-		rules.ChartUnpinned.Check(c.subject(), found)
+		rules.TagUnpinned(c.subject(), found)
 	}
 }
 
 // ccmArgsUnsafe checks the chart, and a workload of its own.
 func (m *migration) ccmArgsUnsafe(found *transform.Findings) {
-	rules.Charts(rules.CCMArgsUnsafe, (*migration).checkedCharts)(m, found)
+	rules.CCMArgsUnsafe.Check(m, found)
 	rules.UnsafeWorkload(m.bundle(), found)
 }
 
 // ccmFlagMissing checks the chart, and a workload of its own.
 func (m *migration) ccmFlagMissing(found *transform.Findings) {
 	if m.runsInTree() {
-		rules.Charts(rules.CCMFlagMissing, (*migration).checkedCharts)(m, found)
+		rules.CCMFlagMissing.Check(m, found)
 		rules.SecondWorkload(m.bundle(), m.target, found)
 	}
 }

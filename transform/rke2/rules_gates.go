@@ -19,8 +19,8 @@ import (
 // gateKeys are the arguments of the components that read feature gates.
 var gateKeys = []string{kubeletArgs, "kube-proxy-arg", apiServerArgs, managerArgs, "kube-scheduler-arg"}
 
-// components are those that a rule checks, on any machine: each that reads feature gates, or the managers.
-func (m *migration) components(rule string) (list []rules.Component) {
+// Components are those that a shared rule checks, on any machine: each that reads feature gates, or the managers.
+func (m *migration) Components(rule string) (list []rules.Component) {
 	with := rules.Component{Version: m.move().Reached(), Stage: m.stage, Target: m.target}
 	add := func(key string, at yamledit.Node, provider string) {
 		with.Name, with.Args, with.Provider = strings.TrimSuffix(key, "-arg"), args.Place(at), provider
@@ -34,6 +34,9 @@ func (m *migration) components(rule string) (list []rules.Component) {
 		for _, class := range m.ControlPlanes {
 			config := m.Effective(class)
 			add(managerArgs, config[managerArgs].Origin, config.Provider(managerArgs))
+		}
+		if rule == rules.LeaseTimingsUnsafe.ID {
+			return append(list, m.cloudManagers()...)
 		}
 		return list
 	case rules.ConfigWithoutFlag.ID, rules.LeaderElectionOff.ID:
@@ -59,6 +62,9 @@ func (m *migration) components(rule string) (list []rules.Component) {
 		}
 		list = append(list, c.component(version))
 	}
+	if rule == rules.FlagUnknown.ID {
+		m.leaveSlips(list)
+	}
 	return list
 }
 
@@ -67,24 +73,23 @@ func (c installed) component(version string) rules.Component {
 	return rules.Component{Name: leadermigration.CloudManager, Args: c.chart.Placed(), Version: version, Target: c.target, Place: c.inArgs}
 }
 
-// managers are those that ask for leases. A cloud-controller-manager that is in the file may run already, so its timings
-// count after every stage.
-func (m *migration) managers(rule string) []rules.Component {
-	list := append(m.components(rule), rules.WorkloadComponents(m.bundle(), m.target)...)
-	for _, c := range m.known(rule) {
+// cloudManagers are those that ask for leases. One that is in the file may run already, so its timings count after every
+// stage.
+func (m *migration) cloudManagers() []rules.Component {
+	list := rules.WorkloadComponents(m.bundle(), m.target)
+	for _, c := range m.known(rules.LeaseTimingsUnsafe.ID) {
 		list = append(list, c.component(c.chart.ImageMinor()))
 	}
 	return list
 }
 
-// unslipped leaves out the slips of a migration's flags, which have a rule of their own.
-func (m *migration) unslipped(rule string) []rules.Component {
-	list, slipped := m.components(rule), map[string]bool{}
+// leaveSlips leaves out the slips of a migration's flags, which have a rule of their own.
+func (m *migration) leaveSlips(list []rules.Component) {
+	slipped := map[string]bool{}
 	for _, s := range m.slippedArgs() {
 		slipped[s.Node().Path()] = true
 	}
 	for i, c := range list {
 		list[i].Args = slices.DeleteFunc(c.Args, func(a args.Arg) bool { return slipped[a.Node().Path()] })
 	}
-	return list
 }

@@ -17,7 +17,7 @@ func TestGatesAreStaleByRelease(t *testing.T) {
 	volumes, migration := CSIGateStale, FlagOnExternalGate
 	for _, c := range []struct {
 		name, version, gate string
-		rule                OfComponents
+		rule                Rule
 		stale               bool
 	}{
 		{"volumes, off at 1.24", "v1.24.1", "CSIMigrationAWS=false", volumes, false},

@@ -12,7 +12,7 @@ import (
 // LeaderElectionOff checks how a manager asks for its leases: a migration can be
 // followed only where each manager has its main lease under its own name, and timings
 // that distinguish a living leader from a dead one.
-var LeaderElectionOff = OfComponents{
+var LeaderElectionOff = ofComponents(
 	transform.Rule{
 		ID: "leader-election-off", Severity: transform.Error, Guards: BothManagers, Acceptable: true,
 		Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide which manager runs the cloud controllers.",
@@ -31,7 +31,7 @@ var LeaderElectionOff = OfComponents{
 			at(node, message, defaultTimings)
 		}
 	},
-}
+)
 
 // The arguments of leader election, apart from its timings.
 const (

@@ -19,9 +19,9 @@ func unplaced(_ yamledit.Node, message, fix string) transform.Finding {
 }
 
 // checked returns what a rule finds in a component, without places.
-func checked(r OfComponents, c Component) (found transform.Findings) {
+func checked(r Rule, c Component) (found transform.Findings) {
 	c.Place = unplaced
-	Components(r, func(Component, string) []Component { return []Component{c} })(c, &found)
+	r.Check(&managers{components: []Component{c}}, &found)
 	return found
 }
 

@@ -19,7 +19,7 @@ import (
 
 // CloudControllersOff finds an in-tree kube-controller-manager that does not start its cloud controllers.
 // The route controller is left out: it only runs if routes are configured.
-var CloudControllersOff = OfComponents{
+var CloudControllersOff = ofComponents(
 	transform.Rule{
 		ID: "cloud-controllers-off", Severity: transform.Error, Guards: FlagEdits, Acceptable: true,
 		Doc: "kube-controller-manager is in-tree, and its argument `controllers` turns off service or cloud-node-lifecycle: with leader migration it holds the lease and does not run them, and no other manager can.",
@@ -35,7 +35,7 @@ var CloudControllersOff = OfComponents{
 				"remove the controllers that are turned off from the list; the switch to external stops them")
 		}
 	},
-}
+)
 
 // ConfigNotMounted is for a manager's configuration that is not where the manager
 // looks for it. What puts files there is the format's: it checks and describes it.
@@ -45,7 +45,7 @@ var ConfigNotMounted = transform.Rule{
 
 // ConfigWithoutFlag finds the configuration of a manager that takes no part in the
 // migration. One that is external already may keep it for an undo.
-var ConfigWithoutFlag = OfComponents{
+var ConfigWithoutFlag = ofComponents(
 	transform.Rule{ID: "config-without-flag", Severity: transform.Error, Guards: BothManagers, Acceptable: true}.Because(
 		"Without enable-leader-migration the manager ignores the configuration and runs all cloud controllers at once.", transform.SourceMigration, "Add enable-leader-migration, or remove leader-migration-config.", "If the configuration is kept on purpose for a later stage of another program."),
 	func(c Component, at transform.Report) {
@@ -57,7 +57,7 @@ var ConfigWithoutFlag = OfComponents{
 			at(a.Node(), "without enable-leader-migration the manager ignores its configuration, and takes no part in the migration", "add enable-leader-migration, or remove the argument")
 		}
 	},
-}
+)
 
 // IdleConfig returns the argument that names a configuration where the flag is not on.
 func IdleConfig(list []args.Arg) (args.Arg, bool) {
@@ -66,7 +66,7 @@ func IdleConfig(list []args.Arg) (args.Arg, bool) {
 }
 
 // FlagLeftOnKCM finds an external kube-controller-manager that keeps the flag.
-var FlagLeftOnKCM = OfComponents{
+var FlagLeftOnKCM = ofComponents(
 	transform.Rule{
 		ID: "flag-left-on-kcm", Severity: transform.Error, Guards: TheSwitch,
 		Doc: "kube-controller-manager is external and keeps enable-leader-migration: it holds the lease and runs nothing, so the cloud-controller-manager never starts its controllers.",
@@ -77,11 +77,11 @@ var FlagLeftOnKCM = OfComponents{
 				"remove the flag here")
 		}
 	},
-}
+)
 
 // FlagOnExternalGate checks the gate of leader migration itself: on by default in 1.22
 // and 1.23, locked from 1.24 on, gone from 1.27 on.
-var FlagOnExternalGate = OfComponents{
+var FlagOnExternalGate = ofComponents(
 	transform.Rule{
 		ID: "flag-on-external-gate", Severity: transform.Error, Guards: append([]string{stages.UpgradeKubernetes}, FlagEdits...), Acceptable: true,
 		Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component. Or it is false, which leader migration does not work with.",
@@ -97,13 +97,13 @@ var FlagOnExternalGate = OfComponents{
 			}
 		}
 	},
-}
+)
 
 const migrationGate = "ControllerManagerLeaderMigration"
 
 // LeaseGrantMissing is for leader migration that is on before its permission is there: a
 // kube-controller-manager that runs the cloud controllers itself needs it.
-var LeaseGrantMissing = OfComponents{
+var LeaseGrantMissing = ofComponents(
 	transform.Rule{
 		ID: "lease-grant-missing", Severity: transform.Warning, Guards: []string{stages.EnableLeaderMigration}, Acceptable: true,
 		Doc: "kube-controller-manager has leader migration enabled, and the file grants it no permission on the migration lease: no manager runs the cloud controllers, unless the permission was granted elsewhere. For manifests, lint checks those whose file or folder has permissions.",
@@ -114,4 +114,4 @@ var LeaseGrantMissing = OfComponents{
 				"apply grant-migration-lease, or check that the cluster has a Role and RoleBinding for the lease")
 		}
 	},
-}
+)

@@ -33,7 +33,7 @@ var (
 )
 
 // CCMArgsUnsafe finds arguments that end a cloud-controller-manager.
-var CCMArgsUnsafe = OfCharts{
+var CCMArgsUnsafe = ofCharts(
 	transform.Rule{
 		ID: "ccm-args-unsafe", Severity: transform.Error, Guards: ChartRuns, Acceptable: true,
 	}.Because("The manager is healthy as long as it waits, and exits at the moment it acquires the lease, which is the switch.", transform.SourceAWS, "Set --cloud-provider=aws and --configure-cloud-routes=false, or --cluster-cidr where the VPC has pod routes.", "If the log of a manager that holds its lease shows that it runs."),
@@ -48,7 +48,7 @@ var CCMArgsUnsafe = OfCharts{
 			found.Add(c.At("the chart does not grant the permission to get serviceaccounts that is required by --use-service-account-credentials", "remove the argument, or grant the permission in clusterRoleRules", chartArgs))
 		}
 	},
-}
+)
 
 // What to say of a manager whose routes are on without a range of addresses, which
 // ccm.RoutesUnsafe finds.
@@ -92,7 +92,7 @@ func workload(b leadermigration.Bundle) (ccm.Workload, bool) {
 
 // CCMFlagMissing finds a second owner of the cloud controllers: a chart next to an in-tree
 // kube-controller-manager.
-var CCMFlagMissing = OfCharts{
+var CCMFlagMissing = ofCharts(
 	transform.Rule{
 		ID: "ccm-flag-missing", Severity: transform.Error, Guards: TheChart, Acceptable: true,
 		Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration.",
@@ -102,7 +102,7 @@ var CCMFlagMissing = OfCharts{
 			SecondOwner(c.At("", "add --"+leaderFlag+"=true, as the stage install-ccm does", chartArgs), c.Target, found)
 		}
 	},
-}
+)
 
 // SecondWorkload checks a cloud-controller-manager that manifests run without the chart,
 // next to an in-tree kube-controller-manager.
@@ -130,11 +130,11 @@ func SecondOwner(f transform.Finding, t transform.Target, found *transform.Findi
 
 // CCMMinorSkew finds an image of the cloud-controller-manager that does not belong to
 // the cluster's release. A format describes what of it a file shows.
-var CCMMinorSkew = OfCharts{
+var CCMMinorSkew = ofCharts(
 	transform.Rule{ID: "ccm-minor-skew", Severity: transform.Error, Guards: slices.Concat(TheChart, []string{stages.UpgradeCCM}), Acceptable: true}.Because(
 		"From 1.28 on the manager names its controllers differently: with the default configuration services and routes run in both managers.", transform.SourceAWS+"; "+transform.SourceConfiguration, "Use the image of the cluster's minor, or add --leader-migration-config generate.", "If each manager has a configuration with its own names."),
 	minorSkew,
-}
+)
 
 // Renamed reports whether a manager of a version takes part in the migration by the
 // default configuration of 1.28 and later, whose controllers have other names than
@@ -189,7 +189,7 @@ func NotInFile(n yamledit.Node, or string, found *transform.Findings) {
 }
 
 // CCMUnschedulable finds control planes on which the chart runs no pod.
-var CCMUnschedulable = OfCharts{
+var CCMUnschedulable = ofCharts(
 	transform.Rule{
 		ID: "ccm-unschedulable", Severity: transform.Error, Guards: ChartRuns, Acceptable: true,
 		Doc: "With the node selector or the tolerations of the chart the cloud-controller-manager cannot be scheduled to the nodes of a class of control planes.",
@@ -203,23 +203,26 @@ var CCMUnschedulable = OfCharts{
 			}
 		}
 	},
-}
+)
 
 // ChartUnpinned finds a chart that a new release changes. A format describes what of it a file
 // shows.
-var ChartUnpinned = OfCharts{
+var ChartUnpinned = ofCharts(
 	transform.Rule{ID: "chart-unpinned", Severity: transform.Error, Guards: TheChart, Acceptable: true}.Because(
 		"helm-controller installs the newest chart at each change, and with it another image and other defaults.", "k3s-io/helm-controller; "+transform.SourceAWS, "Set an exact version and image.tag.", "If the repository of charts has one version only."),
-	func(c Chart, found *transform.Findings) {
-		if semver.IsValid(c.ImageTag()) {
-			return
-		}
-		fix := "set image.tag to a release of the cluster's minor"
-		if known := ccm.DefaultTag(c.Format, semver.MajorMinor(c.Release)); known != "" {
-			fix = "set image.tag: " + known
-		}
-		found.Add(c.At("the image tag is not a release, so the default of the chart takes effect", fix, "image", "tag"))
-	},
+	TagUnpinned,
+)
+
+// TagUnpinned checks the image of one chart.
+func TagUnpinned(c Chart, found *transform.Findings) {
+	if semver.IsValid(c.ImageTag()) {
+		return
+	}
+	fix := "set image.tag to a release of the cluster's minor"
+	if known := ccm.DefaultTag(c.Format, semver.MajorMinor(c.Release)); known != "" {
+		fix = "set image.tag: " + known
+	}
+	found.Add(c.At("the image tag is not a release, so the default of the chart takes effect", fix, "image", "tag"))
 }
 
 // CloudConfigLost is for a provider's configuration, which an external provider

@@ -38,7 +38,7 @@ func printed(found []transform.Finding) string {
 func TestArgumentsOfManagersAreCheckedByTheirLastFlag(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		rule     OfComponents
+		rule     Rule
 		provider string
 		args     string
 		want     string // a part of what is said; "" for nothing

@@ -9,8 +9,50 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
+
+// Subject is a cluster as the shared rules see it: its format lists what a rule checks.
+type Subject interface {
+	Chosen() transform.Target
+	Components(rule string) []Component
+	Charts(rule string) []Chart
+}
+
+// Rule is a row of the shared rules.
+type Rule = transform.Checked[Subject]
+
+// Of returns shared rules for the table of a format.
+func Of[C Subject](shared ...Rule) []transform.Checked[C] {
+	return lists.Map(shared, func(r Rule) transform.Checked[C] {
+		return transform.Checked[C]{Rule: r.Rule, Check: func(c C, found *transform.Findings) { r.Check(c, found) }}
+	})
+}
+
+// ofComponents is a rule that checks components one by one. What several machines have in common is found once.
+func ofComponents(r transform.Rule, check func(Component, transform.Report)) Rule {
+	return Rule{Rule: r, Check: func(s Subject, found *transform.Findings) {
+		for _, one := range s.Components(r.ID) {
+			check(one, func(at yamledit.Node, message, fix string) *transform.Finding {
+				f := one.finding(at, message, fix)
+				if slices.Contains(*found, f) {
+					return &f
+				}
+				return found.Add(f)
+			})
+		}
+	}}
+}
+
+// ofCharts is a rule that checks the values of charts one by one.
+func ofCharts(r transform.Rule, check func(Chart, *transform.Findings)) Rule {
+	return Rule{Rule: r, Check: func(s Subject, found *transform.Findings) {
+		for _, one := range s.Charts(r.ID) {
+			check(one, found)
+		}
+	}}
+}
 
 // Component is a component of Kubernetes on some machines.
 type Component struct {
@@ -32,28 +74,6 @@ func (c Component) finding(at yamledit.Node, message, fix string) transform.Find
 	return c.Place(at, message, fix)
 }
 
-// OfComponents is a rule that checks components one by one.
-type OfComponents struct {
-	transform.Rule
-	Check func(Component, transform.Report)
-}
-
-// Components is the check of such a rule for the components that a format lists for it. What several
-// machines have in common is found once.
-func Components[C any](r OfComponents, list func(c C, rule string) []Component) func(C, *transform.Findings) {
-	return func(c C, found *transform.Findings) {
-		for _, one := range list(c, r.ID) {
-			r.Check(one, func(at yamledit.Node, message, fix string) *transform.Finding {
-				f := one.finding(at, message, fix)
-				if slices.Contains(*found, f) {
-					return &f
-				}
-				return found.Add(f)
-			})
-		}
-	}
-}
-
 // Chart is that of the cloud-controller-manager, as a file shows it.
 type Chart struct {
 	ccm.Chart
@@ -68,18 +88,3 @@ type Chart struct {
 
 // chartArgs is where the chart's values have the manager's arguments.
 const chartArgs = "args"
-
-// OfCharts is a rule that checks the values of a chart.
-type OfCharts struct {
-	transform.Rule
-	Check func(Chart, *transform.Findings)
-}
-
-// Charts is the check of such a rule for the charts that a format lists for it.
-func Charts[C any](r OfCharts, list func(c C, rule string) []Chart) func(C, *transform.Findings) {
-	return func(c C, found *transform.Findings) {
-		for _, one := range list(c, r.ID) {
-			r.Check(one, found)
-		}
-	}
-}
