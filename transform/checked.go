@@ -23,9 +23,9 @@ type Checked[C any] struct {
 // Correction queues the correction of one finding.
 type Correction = func(*yamledit.Edit)
 
-// Row is the row of a rule that can be accepted.
+// Row is the row of a rule.
 func Row[C any](id string, severity Severity, guards []string, check func(C, *Findings), doc string) Checked[C] {
-	return Checked[C]{Rule: Rule{ID: id, Severity: severity, Guards: guards, Acceptable: true, Doc: doc}, Check: check}
+	return Checked[C]{Rule: Rule{ID: id, Severity: severity, Guards: guards, Doc: doc}, Check: check}
 }
 
 // WithGuards is the row for a format in which an error stops other stages.

@@ -79,8 +79,6 @@ type Rule struct {
 	// Guards names the stages that an error stops; the rule checks the document
 	// as it is after the stage.
 	Guards []string
-	// Acceptable reports whether --accept may accept an error.
-	Acceptable bool
 	// OtherDocument means that the rule is about a document that was not given.
 	OtherDocument bool
 	// Fixable means that lint --fix can correct what the rule finds.
@@ -98,6 +96,9 @@ var formerNames = map[string]string{
 
 // FormerName is the name that a rule had in the release before; "" if it is the same.
 func FormerName(id string) string { return formerNames[id] }
+
+// Acceptable reports whether --accept may accept an error.
+func (r Rule) Acceptable() bool { return r.Reason.Accept != "" }
 
 // Is reports whether the rule has, or had, a name.
 func (r Rule) Is(name string) bool { return r.ID == name || name != "" && FormerName(r.ID) == name }
@@ -121,7 +122,7 @@ func (r Rule) Report(found []Finding, accepted []string) []Finding {
 		f := &found[i]
 		f.Rule = r.ID
 		f.Severity = cmp.Or(f.Severity, r.Severity)
-		f.Accepted = r.Acceptable && slices.ContainsFunc(accepted, r.Is)
+		f.Accepted = r.Acceptable() && slices.ContainsFunc(accepted, r.Is)
 	}
 	return found
 }
@@ -141,7 +142,7 @@ func Unblock(found []Finding, of []Rule) string {
 	var accept []string
 	refused := false
 	for _, f := range Stopping(found) {
-		if !slices.ContainsFunc(of, func(r Rule) bool { return r.ID == f.Rule && r.Acceptable }) {
+		if !slices.ContainsFunc(of, func(r Rule) bool { return r.ID == f.Rule && r.Acceptable() }) {
 			refused = true
 		} else if flag := "--accept " + f.Rule; !slices.Contains(accept, flag) {
 			accept = append(accept, flag)

@@ -26,9 +26,9 @@ func TestReportFillsInWhatTheRuleKnows(t *testing.T) {
 		want   Finding
 		stops  bool
 	}{
-		{"an error", Rule{ID: "r", Severity: Error, Acceptable: true}, "", nil, Finding{Rule: "r", Severity: Error}, true},
-		{"an error that is accepted", Rule{ID: "r", Severity: Error, Acceptable: true}, "", []string{"q", "r"}, Finding{Rule: "r", Severity: Error, Accepted: true}, false},
-		{"another one is accepted", Rule{ID: "r", Severity: Error, Acceptable: true}, "", []string{"q"}, Finding{Rule: "r", Severity: Error}, true},
+		{"an error", Rule{ID: "r", Severity: Error, Reason: Reason{Accept: "If."}}, "", nil, Finding{Rule: "r", Severity: Error}, true},
+		{"an error that is accepted", Rule{ID: "r", Severity: Error, Reason: Reason{Accept: "If."}}, "", []string{"q", "r"}, Finding{Rule: "r", Severity: Error, Accepted: true}, false},
+		{"another one is accepted", Rule{ID: "r", Severity: Error, Reason: Reason{Accept: "If."}}, "", []string{"q"}, Finding{Rule: "r", Severity: Error}, true},
 		{"an error that may not be", Rule{ID: "r", Severity: Error}, "", []string{"r"}, Finding{Rule: "r", Severity: Error}, true},
 		{"a warning", Rule{ID: "r", Severity: Warning}, "", nil, Finding{Rule: "r", Severity: Warning}, false},
 		{"a warning that is an error here", Rule{ID: "r", Severity: Warning}, Error, nil, Finding{Rule: "r", Severity: Error}, true},
@@ -54,7 +54,7 @@ func TestRefusalsNameRuleAndPlace(t *testing.T) {
 
 // A configuration that accepts a rule by the name of the release before accepts it.
 func TestARuleIsAcceptedByItsFormerName(t *testing.T) {
-	r := Rule{ID: "cloud-controllers-twice", Severity: Error, Acceptable: true}
+	r := Rule{ID: "cloud-controllers-twice", Severity: Error, Reason: Reason{Accept: "If."}}
 	for name, want := range map[string]bool{"two-owners": true, "cloud-controllers-twice": true, "lease-ownerless": false, "": false} {
 		got := r.Report([]Finding{{}}, []string{name})[0].Accepted
 		assert.Truef(t, got == want, "%q: accepted: %v", name, got)
@@ -63,7 +63,7 @@ func TestARuleIsAcceptedByItsFormerName(t *testing.T) {
 }
 
 func TestOnlyRulesThatTakeItAreOfferedToAccept(t *testing.T) {
-	rules := []Rule{{ID: "soft", Acceptable: true}, {ID: "hard"}, {ID: "other", Acceptable: true}}
+	rules := []Rule{{ID: "soft", Reason: Reason{Accept: "If."}}, {ID: "hard"}, {ID: "other", Reason: Reason{Accept: "If."}}}
 	found := func(ids ...string) (list []Finding) {
 		for _, id := range ids {
 			list = append(list, Finding{Rule: id, Severity: Error})

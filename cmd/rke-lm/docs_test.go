@@ -131,7 +131,7 @@ func acceptableRows(rules []transform.Rule) string {
 }
 
 func acceptance(r transform.Rule) string {
-	if r.Acceptable {
+	if r.Acceptable() {
 		return "yes"
 	}
 	return "no"

@@ -35,7 +35,7 @@ type Rule struct {
 // AddRule adds a rule of one kind of clusters, to the row of another kind that has the
 // same.
 func AddRule(list []Rule, of string, r transform.Rule) []Rule {
-	row := Rule{Name: r.ID, Severity: r.Severity, Stages: append([]string{}, r.Guards...), Acceptable: r.Acceptable, Fixable: r.Fixable, Finds: r.Doc, Reason: r.Reason}
+	row := Rule{Name: r.ID, Severity: r.Severity, Stages: append([]string{}, r.Guards...), Acceptable: r.Acceptable(), Fixable: r.Fixable, Finds: r.Doc, Reason: r.Reason}
 	for i, other := range list {
 		kinds := other.For
 		if other.For = nil; reflect.DeepEqual(other, row) {

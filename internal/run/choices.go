@@ -83,7 +83,7 @@ func CheckAccept(accept []string, rules []transform.Rule) error {
 		if i < 0 {
 			return fmt.Errorf("--accept %s: no such rule; %s", id, args.Meant(id, Acceptable(rules), "rke-lm rules lists them"))
 		}
-		if !rules[i].Acceptable {
+		if !rules[i].Acceptable() {
 			return fmt.Errorf("--accept %s: this rule cannot be accepted; correct what it finds", id)
 		}
 	}
@@ -92,7 +92,7 @@ func CheckAccept(accept []string, rules []transform.Rule) error {
 
 // Acceptable are the names of the rules that can be accepted.
 func Acceptable(rules []transform.Rule) []string {
-	can := lists.Where(rules, func(r transform.Rule) bool { return r.Acceptable })
+	can := lists.Where(rules, transform.Rule.Acceptable)
 	return lists.Distinct(lists.Map(can, func(r transform.Rule) string { return r.ID }))
 }
 

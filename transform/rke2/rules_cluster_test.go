@@ -149,7 +149,7 @@ func TestRulesThatAreFixedAndThatAreNeverAccepted(t *testing.T) {
 		if r.Fixable {
 			fixable = append(fixable, r.ID)
 		}
-		if !r.Acceptable {
+		if !r.Acceptable() {
 			never = append(never, r.ID)
 		}
 	}

@@ -24,7 +24,7 @@ func isOff(gate string) bool { return strings.EqualFold(gate, "false") || gate =
 // from 1.27 on.
 var CSIGateStale = ofComponents(
 	transform.Rule{
-		ID: "csi-gate-stale", Severity: transform.Error, Guards: NewRelease, Acceptable: true,
+		ID: "csi-gate-stale", Severity: transform.Error, Guards: NewRelease,
 		Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component. A note at 1.23 and 1.24, where false still works.",
 	}.Because("A component that is given a gate that is locked or removed exits: from 1.25 on CSIMigrationAWS=false, from 1.27 on the name itself.", "kubernetes/kubernetes pkg/features/kube_features.go, v1.23 to v1.27", "Remove CSIMigrationAWS from every feature-gates argument.", "Never with the release that the finding names; the component does not start."),
 	func(c Component, at transform.Report) {
@@ -47,7 +47,7 @@ var CSIGateStale = ofComponents(
 // FlagUnknown checks the flags and feature gates of components against those of the release.
 var FlagUnknown = ofComponents(
 	transform.Rule{
-		ID: "flag-unknown", Severity: transform.Error, Guards: NewRelease, Acceptable: true,
+		ID: "flag-unknown", Severity: transform.Error, Guards: NewRelease,
 		Doc: "A component does not start: the release that the cluster runs or moves to does not have one of its flags or feature gates. A note for a release that is later than the tables, which end at 1.36.",
 	}.Because("A component with a flag or gate that it does not have exits, and after an upgrade no control plane, or no node, starts.", "kubernetes/kubernetes cmd and pkg/features, v1.22 to v1.36; rancher/rke2 #8926", "Remove the flag or the gate, or correct its name, before the upgrade.", "If the component is not the one of Kubernetes, and has the flag."),
 	flagUnknown,

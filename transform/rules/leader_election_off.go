@@ -14,7 +14,7 @@ import (
 // that distinguish a living leader from a dead one.
 var LeaderElectionOff = ofComponents(
 	transform.Rule{
-		ID: "leader-election-off", Severity: transform.Error, Guards: BothManagers, Acceptable: true,
+		ID: "leader-election-off", Severity: transform.Error, Guards: BothManagers,
 		Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide which manager runs the cloud controllers.",
 	}.Because("Without leader election every manager runs all controllers. With another lease or other timings, which one runs them cannot be seen.", transform.SourceMigration, "Remove leader-elect=false, and the changed names and timings of leases.", "If you changed timings on purpose and read the leases yourself."),
 	func(c Component, at transform.Report) {

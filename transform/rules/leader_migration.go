@@ -21,7 +21,7 @@ import (
 // The route controller is left out: it only runs if routes are configured.
 var CloudControllersOff = ofComponents(
 	transform.Rule{
-		ID: "cloud-controllers-off", Severity: transform.Error, Guards: FlagEdits, Acceptable: true,
+		ID: "cloud-controllers-off", Severity: transform.Error, Guards: FlagEdits,
 		Doc: "kube-controller-manager is in-tree, and its argument `controllers` turns off service or cloud-node-lifecycle: with leader migration it holds the lease and does not run them, and no other manager can.",
 	}.Because("Load balancers do not change and deleted instances stay as Nodes. With leader migration the manager holds the lease, so that the other one waits.", "kubernetes/kubernetes cmd/kube-controller-manager/app, v1.22 to v1.26; kubermatic/kubeone v1.5.6, pkg/tasks", "Remove the controllers that are turned off from the list.", "If a cloud-controller-manager without leader migration runs them already."),
 	func(c Component, at transform.Report) {
@@ -40,13 +40,13 @@ var CloudControllersOff = ofComponents(
 // ConfigNotMounted is for a manager's configuration that is not where the manager
 // looks for it. What puts files there is the format's: it checks and describes it.
 var ConfigNotMounted = transform.Rule{
-	ID: "config-not-mounted", Severity: transform.Error, Guards: BothManagers, Acceptable: true,
+	ID: "config-not-mounted", Severity: transform.Error, Guards: BothManagers,
 }.Because("A manager whose configuration file does not exist exits when it starts.", transform.SourceConfiguration, "Let the tool write it with --leader-migration-config generate, or mount the file.", "If another program puts the file on every control plane.")
 
 // ConfigWithoutFlag finds the configuration of a manager that takes no part in the
 // migration. One that is external already may keep it for an undo.
 var ConfigWithoutFlag = ofComponents(
-	transform.Rule{ID: "config-without-flag", Severity: transform.Error, Guards: BothManagers, Acceptable: true}.Because(
+	transform.Rule{ID: "config-without-flag", Severity: transform.Error, Guards: BothManagers}.Because(
 		"Without enable-leader-migration the manager ignores the configuration and runs all cloud controllers at once.", transform.SourceMigration, "Add enable-leader-migration, or remove leader-migration-config.", "If the configuration is kept on purpose for a later stage of another program."),
 	func(c Component, at transform.Report) {
 		switch a, idle := IdleConfig(c.Args); {
@@ -83,7 +83,7 @@ var FlagLeftOnKCM = ofComponents(
 // and 1.23, locked from 1.24 on, gone from 1.27 on.
 var FlagOnExternalGate = ofComponents(
 	transform.Rule{
-		ID: "flag-on-external-gate", Severity: transform.Error, Guards: append([]string{stages.UpgradeKubernetes}, FlagEdits...), Acceptable: true,
+		ID: "flag-on-external-gate", Severity: transform.Error, Guards: append([]string{stages.UpgradeKubernetes}, FlagEdits...),
 		Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component. Or it is false, which leader migration does not work with.",
 	}.Because("From 1.27 on the gate does not exist, and a component that is given it exits. Set to false, it disables leader migration.", transform.SourceRemovals, "Remove ControllerManagerLeaderMigration from every feature-gates argument.", "Never with the release that the finding names; the component does not start."),
 	func(c Component, at transform.Report) {
@@ -105,7 +105,7 @@ const migrationGate = "ControllerManagerLeaderMigration"
 // kube-controller-manager that runs the cloud controllers itself needs it.
 var LeaseGrantMissing = ofComponents(
 	transform.Rule{
-		ID: "lease-grant-missing", Severity: transform.Warning, Guards: []string{stages.EnableLeaderMigration}, Acceptable: true,
+		ID: "lease-grant-missing", Severity: transform.Warning, Guards: []string{stages.EnableLeaderMigration},
 		Doc: "kube-controller-manager has leader migration enabled, and the file grants it no permission on the migration lease: no manager runs the cloud controllers, unless the permission was granted elsewhere. For manifests, lint checks those whose file or folder has permissions.",
 	}.Because("kube-controller-manager leads, and cannot acquire the migration lease: services, routes and node lifecycles run nowhere, silently.", "kubernetes/kops #12723; kubernetes/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy, up to v1.30", "Apply the stage grant-migration-lease first.", "If `rke-lm verify` shows that another source grants the permission."),
 	func(c Component, at transform.Report) {

@@ -35,7 +35,7 @@ var (
 // CCMArgsUnsafe finds arguments that end a cloud-controller-manager.
 var CCMArgsUnsafe = ofCharts(
 	transform.Rule{
-		ID: "ccm-args-unsafe", Severity: transform.Error, Guards: ChartRuns, Acceptable: true,
+		ID: "ccm-args-unsafe", Severity: transform.Error, Guards: ChartRuns,
 	}.Because("The manager is healthy as long as it waits, and exits at the moment it acquires the lease, which is the switch.", transform.SourceAWS, "Set --cloud-provider=aws and --configure-cloud-routes=false, or --cluster-cidr where the VPC has pod routes.", "If the log of a manager that holds its lease shows that it runs."),
 	func(c Chart, found *transform.Findings) {
 		if c.RoutesUnsafe() {
@@ -94,7 +94,7 @@ func workload(b leadermigration.Bundle) (ccm.Workload, bool) {
 // kube-controller-manager.
 var CCMFlagMissing = ofCharts(
 	transform.Rule{
-		ID: "ccm-flag-missing", Severity: transform.Error, Guards: TheChart, Acceptable: true,
+		ID: "ccm-flag-missing", Severity: transform.Error, Guards: TheChart,
 		Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration.",
 	}.Because("Two managers run the cloud controllers now: both create, change and delete load balancers and routes.", transform.SourceMigration, "Add --enable-leader-migration to the cloud-controller-manager, or remove it until its stage.", "With --no-leader-migration, where the switch follows at once."),
 	func(c Chart, found *transform.Findings) {
@@ -131,7 +131,7 @@ func SecondOwner(f transform.Finding, t transform.Target, found *transform.Findi
 // CCMMinorSkew finds an image of the cloud-controller-manager that does not belong to
 // the cluster's release. A format describes what of it a file shows.
 var CCMMinorSkew = ofCharts(
-	transform.Rule{ID: "ccm-minor-skew", Severity: transform.Error, Guards: slices.Concat(TheChart, []string{stages.UpgradeCCM}), Acceptable: true}.Because(
+	transform.Rule{ID: "ccm-minor-skew", Severity: transform.Error, Guards: slices.Concat(TheChart, []string{stages.UpgradeCCM})}.Because(
 		"From 1.28 on the manager names its controllers differently: with the default configuration services and routes run in both managers.", transform.SourceAWS+"; "+transform.SourceConfiguration, "Use the image of the cluster's minor, or add --leader-migration-config generate.", "If each manager has a configuration with its own names."),
 	minorSkew,
 )
@@ -176,7 +176,7 @@ func minorSkew(c Chart, found *transform.Findings) {
 // CCMNotInFile is for an external cluster whose cloud-controller-manager the file does
 // not show.
 var CCMNotInFile = transform.Rule{
-	ID: plan.RuleNotInFile, Severity: transform.Warning, Guards: TheChart, Acceptable: true,
+	ID: plan.RuleNotInFile, Severity: transform.Warning, Guards: TheChart,
 	Doc: "The provider is external, and no cloud-controller-manager of AWS is in the file: it was installed in another way, or there is none. Until it is accepted, plan --exit-code gives 1.",
 }.Because("The cluster is external and the file shows no manager. If there is none, no new node is initialized and no load balancer is made.", transform.SourceAWS, "Check with `rke-lm verify` whether one runs; apply install-ccm with --stage if not.", "If the manager is installed from another place, and `rke-lm verify` finds it.")
 
@@ -191,7 +191,7 @@ func NotInFile(n yamledit.Node, or string, found *transform.Findings) {
 // CCMUnschedulable finds control planes on which the chart runs no pod.
 var CCMUnschedulable = ofCharts(
 	transform.Rule{
-		ID: "ccm-unschedulable", Severity: transform.Error, Guards: ChartRuns, Acceptable: true,
+		ID: "ccm-unschedulable", Severity: transform.Error, Guards: ChartRuns,
 		Doc: "With the node selector or the tolerations of the chart the cloud-controller-manager cannot be scheduled to the nodes of a class of control planes.",
 	}.Because("The DaemonSet has no pod on the control planes, and `kubectl rollout status` still reports success.", "rancher/rancher pkg/capr/planner: taints without a value on control planes and etcd", "Use the selector and tolerations that the stage writes: operator Exists.", "If other machines than the file shows carry the manager."),
 	func(c Chart, found *transform.Findings) {
@@ -208,7 +208,7 @@ var CCMUnschedulable = ofCharts(
 // ChartUnpinned finds a chart that a new release changes. A format describes what of it a file
 // shows.
 var ChartUnpinned = ofCharts(
-	transform.Rule{ID: "chart-unpinned", Severity: transform.Error, Guards: TheChart, Acceptable: true}.Because(
+	transform.Rule{ID: "chart-unpinned", Severity: transform.Error, Guards: TheChart}.Because(
 		"helm-controller installs the newest chart at each change, and with it another image and other defaults.", "k3s-io/helm-controller; "+transform.SourceAWS, "Set an exact version and image.tag.", "If the repository of charts has one version only."),
 	TagUnpinned,
 )
@@ -228,7 +228,7 @@ func TagUnpinned(c Chart, found *transform.Findings) {
 // CloudConfigLost is for a provider's configuration, which an external provider
 // ignores. A format describes where its own has one.
 var CloudConfigLost = transform.Rule{
-	ID: "cloud-config-lost", Severity: transform.Error, Guards: TheSwitch, Acceptable: true,
+	ID: "cloud-config-lost", Severity: transform.Error, Guards: TheSwitch,
 }.Because("An external kube-controller-manager does not read the file: load balancers then get default subnets, tags and security groups.", transform.SourceAWS, "Pass the content to the cloud-controller-manager with --cloud-config.", "If the chart has the content, or the content only repeats the defaults of the provider.")
 
 // ConfigCarried is about a configuration that the stages carry: a note.

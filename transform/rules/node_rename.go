@@ -12,7 +12,7 @@ import (
 // NodeRename is for nodes that get another name with an external provider, or may get one. How
 // they get their names is the format's, which describes it.
 var NodeRename = nodeRename{transform.Rule{
-	ID: "node-rename", Severity: transform.Error, Guards: TheSwitch, Acceptable: true,
+	ID: "node-rename", Severity: transform.Error, Guards: TheSwitch,
 }.Because("A node that restarts under another name registers as a new Node; its volumes, labels and pods stay with the old one.", transform.SourceNodeNames+"; rancher/machine commands/create.go, writeCloudConfig; rancher/rke2 #7336, #7343, #7346", "Choose aws-override, which keeps the names. For custom machines, show with --host-names that every node's name is its host name. The label kubernetes.io/hostname shows nothing on RKE2: it is the name of the Node.", "If the nodes can be registered again under other names, one at a time, with a cloud-controller-manager of 1.30 or later.")}
 
 type nodeRename struct{ transform.Rule }

@@ -56,7 +56,7 @@ func FindInTreeImage(n yamledit.Node, found *transform.Findings) bool {
 // ProviderMixed is for a cluster that is half switched: some components or machines are in-tree,
 // and others external. From 1.27 on the in-tree ones do not start, which is InTreeGone.
 var ProviderMixed = transform.Rule{
-	ID: "provider-mixed", Severity: transform.Warning, Guards: slices.Concat([]string{stages.GrantMigrationLease}, BeforeSwitch), Acceptable: true,
+	ID: "provider-mixed", Severity: transform.Warning, Guards: slices.Concat([]string{stages.GrantMigrationLease}, BeforeSwitch),
 	Doc: "Components or machines of one cluster have different cloud providers: some are aws, others external. The finding lists which.",
 }.Because("A node with an external kubelet keeps the taint for uninitialized nodes until a cloud-controller-manager runs, while an in-tree kube-controller-manager still manages the load balancers.", transform.SourceMigration, "Set aws everywhere, and let switch-to-external change all of them.", "If the machines are moved in a fixed order, and a cloud-controller-manager runs.")
 

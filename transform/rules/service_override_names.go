@@ -18,7 +18,7 @@ import (
 // (kubernetes/cloud-provider-aws, pkg/providers/v1/config/config.go at v1.33.0, v1.33.1 and
 // v1.34.3).
 var ServiceOverrideNames = transform.Rule{
-	ID: "service-override-names", Severity: transform.Error, Guards: TheChart, Acceptable: true,
+	ID: "service-override-names", Severity: transform.Error, Guards: TheChart,
 	Doc: "A section ServiceOverride of the provider's configuration names a service as managers before 1.33 do, and no section names it as later ones do: the cloud-controller-manager of Kubernetes 1.33 and later ignores it and calls the public endpoint.",
 }.Because("The manager ignores the section and calls the public endpoint of AWS, which a VPC without a way to the internet does not reach.", "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go at v1.33.0, v1.33.1 and v1.34.3", "Add the same URL with the service names that the finding lists.", "If the public endpoints can be reached from the control planes.")
 

@@ -67,7 +67,7 @@ func liveRules() []rule {
 			"The manager without permission never acquires the lease, and its controllers do not start.", "kubernetes/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy", "Apply the Role and RoleBinding of grant-migration-lease.", "If the identity that the rule asks for is not the one that the manager has."),
 		live("lease-wrong-holder", transform.Error, flagOn, (*evaluation).leaseWrongOwner, seen(observed.Leases), underLease, "The migration lease is held by another manager than the stage expects, or by a kube-controller-manager that is external and runs nothing.").because(
 			"The stage did not do what it promised, or the holder runs nothing.", transform.SourceMigration, "Check the arguments of the manager that holds the lease.", "If both managers are able to run the controllers at this stage."),
-		unacceptable(live(rules.LeaseTimingsUnsafe.ID, transform.Error, always, (*evaluation).leaseTimingsUnsafe, timingsSeen, nil, rules.LeaseTimingsUnsafe.Doc).because(rules.LeaseTimingsUnsafe.Reason.Texts())),
+		live(rules.LeaseTimingsUnsafe.ID, transform.Error, always, (*evaluation).leaseTimingsUnsafe, timingsSeen, nil, rules.LeaseTimingsUnsafe.Doc).because(rules.LeaseTimingsUnsafe.Reason.Texts()),
 		live("load-balancer-changed", transform.Warning, always, (*evaluation).loadBalancerChanged, compared(observed.Services), nil, "A Service has another load balancer than in the snapshot.").because(
 			"Clients use the host name of the old load balancer.", transform.SourceAWS, "Update what refers to the old name, or restore the Service.", "If the Service was made again on purpose."),
 		live(loadBalancerPending, transform.Error, always, (*evaluation).loadBalancerPending, clocked(observed.Service.Pending), nil, "A Service of type LoadBalancer has had none for 5 minutes, by the API server's clock, and its Events show the cause. A warning before the switch, because the migration has not changed anything for it yet, and if it had none in the snapshot either. Services of another controller are ignored: those with a loadBalancerClass, and those of the AWS Load Balancer Controller.").because(
@@ -103,15 +103,9 @@ func liveRules() []rule {
 	}
 }
 
-// unacceptable is the row of an error that no one accepts.
-func unacceptable(r rule) rule {
-	r.Acceptable = false
-	return r
-}
-
 // live is a row. Its error may be accepted: what was seen may have changed.
 func live(id string, severity transform.Severity, guards []string, check func(*evaluation, report), lacks func(*evaluation) string, shows []string, doc string) rule {
-	r := transform.Rule{ID: id, Severity: severity, Guards: guards, Acceptable: true, Doc: doc}
+	r := transform.Rule{ID: id, Severity: severity, Guards: guards, Doc: doc}
 	return rule{transform.Checked[*evaluation]{Rule: r, Check: func(j *evaluation, found *transform.Findings) {
 		check(j, func(path, message, fix string) *transform.Finding {
 			return found.Add(transform.Finding{Path: path, Message: message, Fix: fix})

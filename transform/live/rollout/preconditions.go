@@ -49,27 +49,27 @@ type rule = transform.Checked[Change]
 // table is the one table of them.
 func table() []rule {
 	return []rule{
-		row(deleting, transform.Error, false, Change.deleting, "The cluster is being deleted.").Because(
+		row(deleting, transform.Error, Change.deleting, "The cluster is being deleted.").Because(
 			"What is changed is deleted.", "kubernetes docs: finalizers", "Use another cluster.", ""),
-		row(NotSettled, transform.Error, true, Change.notSettled, "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed.").Because(rules.NotSettled.Texts()),
-		row(paused, transform.Error, false, Change.paused, "The cluster is paused, by spec.paused of its Cluster API Cluster or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not apply a change to its machines.").Because(
+		row(NotSettled, transform.Error, Change.notSettled, "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed.").Because(rules.NotSettled.Texts()),
+		row(paused, transform.Error, Change.paused, "The cluster is paused, by spec.paused of its Cluster API Cluster or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not apply a change to its machines.").Because(
 			"Rancher stores the change and applies it to no machine.", "rancher/rancher pkg/capr/planner: spec.paused", "Ask who paused it, and unpause it.", ""),
-		row(pauseNotObeyed, transform.Error, true, Change.pauseNotObeyed, "The cluster's own object, or its Cluster API Cluster, has the annotation cluster.x-k8s.io/paused, which Rancher's planner ignores: a change would reach the machines although the cluster is intended to be paused.").Because(
+		row(pauseNotObeyed, transform.Error, Change.pauseNotObeyed, "The cluster's own object, or its Cluster API Cluster, has the annotation cluster.x-k8s.io/paused, which Rancher's planner ignores: a change would reach the machines although the cluster is intended to be paused.").Because(
 			"The person who set the annotation expects that nothing changes, and Rancher would change machines all the same.", "rancher/rancher pkg/capr/planner", "Ask who paused it, and remove the annotation, or pause it in the way that Rancher obeys.", "If that person agrees."),
-		row(noSnapshot, transform.Error, false, Change.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, also not from its UI.").Because(
+		row(noSnapshot, transform.Error, Change.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, also not from its UI.").Because(
 			"Rancher would record a snapshot that it cannot take.", "rancher/rancher pkg/controllers/management/etcdbackup", "Set services.etcd.backupConfig, or leave --etcd-snapshot out.", ""),
-		row(ManagedElsewhere, transform.Error, true, Change.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template created the cluster's object, and would revert a change: change its source instead. Clients of Rancher's own API, such as Terraform's rancher2 provider, leave no sign and are not found.").Because(
+		row(ManagedElsewhere, transform.Error, Change.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template created the cluster's object, and would revert a change: change its source instead. Clients of Rancher's own API, such as Terraform's rancher2 provider, leave no sign and are not found.").Because(
 			"The program that made the object writes it again and reverts the stage, maybe in the middle of it.", "annotations and managedFields of the object", "Change the source that the program uses.", "If that program is stopped, or ignores the fields that the stages change."),
-		row(ValuesReplaced, transform.Error, true, Change.valuesReplaced, "On RKE1 the release of the cloud-controller-manager has values, such as an image mirror, that the run would drop or change without need: helm replaces all values of a release. Only a run that upgrades the release with helm checks it.").Because(
+		row(ValuesReplaced, transform.Error, Change.valuesReplaced, "On RKE1 the release of the cloud-controller-manager has values, such as an image mirror, that the run would drop or change without need: helm replaces all values of a release. Only a run that upgrades the release with helm checks it.").Because(
 			"helm upgrade with a values file replaces all values of a release: an image mirror, a selector or resources disappear silently, and the pods might not start.", helmValues, "Write the values of the release to a file, and name it with --ccm-values.", "If no cluster needs the values any more."),
 		// A values file states what the operator wants, so what it does not have is only reported.
-		row(valuesNotInFile, transform.Warning, false, Change.valuesNotInFile, "With `--ccm-values`: on RKE1 the release of the cloud-controller-manager has values that the file drops or changes without need. helm gets those of the file.").Because(
+		row(valuesNotInFile, transform.Warning, Change.valuesNotInFile, "With `--ccm-values`: on RKE1 the release of the cloud-controller-manager has values that the file drops or changes without need. helm gets those of the file.").Because(
 			"The file is what the operator wants, and a file that is older than the release removes what was set since.", helmValues, "Add the values to the file.", ""),
 	}
 }
 
-func row(id string, severity transform.Severity, acceptable bool, check func(Change, report), doc string) rule {
-	return rule{Rule: transform.Rule{ID: id, Severity: severity, Guards: stages.Names(), Acceptable: acceptable, Doc: doc}, Check: func(c Change, found *transform.Findings) {
+func row(id string, severity transform.Severity, check func(Change, report), doc string) rule {
+	return rule{Rule: transform.Rule{ID: id, Severity: severity, Guards: stages.Names(), Doc: doc}, Check: func(c Change, found *transform.Findings) {
 		check(c, func(path, message, fix string) {
 			found.Add(transform.Finding{Path: strings.TrimSpace(c.Title + " " + path), Message: message, Fix: fix})
 		})
