@@ -18,15 +18,14 @@ type Checked[C any] struct {
 	Rule
 	Check func(C, *Findings)
 	Fix   func(C) []Correction
+	// Lacks says what the rule cannot do without and was not seen; "" for nothing. It is of rules of live clusters.
+	Lacks func(C) string
+	// Needed reports whether what was asked of a live cluster is unknown without the rule; nil for never.
+	Needed func(C) bool
 }
 
 // Correction queues the correction of one finding.
 type Correction = func(*yamledit.Edit)
-
-// Row is the row of a rule.
-func Row[C any](id string, severity Severity, guards []string, check func(C, *Findings), doc string) Checked[C] {
-	return Checked[C]{Rule: Rule{ID: id, Severity: severity, Guards: guards, Doc: doc}, Check: check}
-}
 
 // WithGuards is the row for a format in which an error stops other stages.
 func (r Checked[C]) WithGuards(stages ...string) Checked[C] {
@@ -37,12 +36,6 @@ func (r Checked[C]) WithGuards(stages ...string) Checked[C] {
 // WithDoc is the row for a format in which it finds other things.
 func (r Checked[C]) WithDoc(doc string) Checked[C] {
 	r.Rule = r.Rule.WithDoc(doc)
-	return r
-}
-
-// Fixed is the row with what corrects its findings.
-func (r Checked[C]) Fixed(fix func(C) []Correction) Checked[C] {
-	r.Fix = fix
 	return r
 }
 

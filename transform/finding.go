@@ -68,6 +68,11 @@ func (f *Findings) At(n yamledit.Node, message, fix string) *Finding {
 	return f.Add(FindingAt(n, message, fix))
 }
 
+// On adds a finding about what is not in a document.
+func (f *Findings) On(path, message, fix string) *Finding {
+	return f.Add(Finding{Path: path, Message: message, Fix: fix})
+}
+
 // Report adds a finding about a place, as Findings.At does.
 type Report func(at yamledit.Node, message, fix string) *Finding
 

@@ -33,9 +33,3 @@ func (r Rule) Because(why, source, repair, accept string) Rule {
 	r.Reason = Reason{why, source, repair, accept}
 	return r
 }
-
-// Because is the row with the reason of its rule.
-func (r Checked[C]) Because(why, source, repair, accept string) Checked[C] {
-	r.Rule = r.Rule.Because(why, source, repair, accept)
-	return r
-}

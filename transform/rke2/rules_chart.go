@@ -4,7 +4,9 @@
 package rke2
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
@@ -15,6 +17,126 @@ import (
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
+
+// chartRules are those about the cloud-controller-manager.
+func chartRules() []rule {
+	return []rule{
+		// It checks the provider's configuration once something needs it
+		// that does not have it; before that the stages carry it over.
+		{Rule: rules.CloudConfigLost.WithDoc(
+			"cloud-provider-config is set: an external provider ignores it, so its content must reach the cloud-controller-manager as --cloud-config."),
+			Check: func(m *migration, found *transform.Findings) {
+				if m.carriesCloudConfig() || !m.runsInTree() && !m.switching() {
+					return
+				}
+				_, chart, _ := m.chart()
+				early := m.runsInTree() && !chart
+				for _, at := range m.Winners(cloudConfigKey, anyClass) {
+					if early {
+						rules.ConfigCarried(at, found)
+					} else {
+						rules.ConfigLost(at, "", found)
+					}
+				}
+			}},
+		// It checks the configuration of the provider, on control planes and in the
+		// Secret to which install-ccm carries it.
+		{Rule: rules.ServiceOverrideNames, Check: func(m *migration, found *transform.Findings) {
+			version := m.move().Reached()
+			for _, at := range m.Winners(cloudConfigKey, effective.Class.ControlPlane) {
+				rules.OverrideNames(at, version, found.At)
+			}
+			docs, _ := m.manifests()
+			for i, d := range docs {
+				if d.Root().StringAt("metadata", "name") == ccm.CloudConfigSecret {
+					rules.OverrideNames(d.Root().Get("stringData", ccm.CloudConfigKey), version, func(n yamledit.Node, message, fix string) *transform.Finding {
+						return found.Add(m.bundle().Finding(i, n, message, fix))
+					})
+				}
+			}
+		}},
+		// It is about the in-tree kubelets (kubernetes #109793).
+		{Rule: transform.Rule{ID: "address-flapping", Severity: transform.Warning, Guards: rules.TheChart,
+			Doc: "Below Kubernetes 1.25 the cloud-controller-manager and the in-tree kubelets both write the addresses of nodes until the kubelets are external."}.Because(
+			"Both write the addresses of nodes in turn, so that they change again and again where the two see different ones.", "kubernetes/kubernetes #109793", "Keep the time between the chart and the switch short.", "Always, if the addresses of a node do not matter for some minutes."),
+			Check: func(m *migration, found *transform.Findings) {
+				if k8s.From(m.minor(), "v1.25") || !slices.ContainsFunc(m.Kinds, func(c effective.Class) bool { return m.Effective(c).Provider(kubeletArgs) == inTree }) {
+					return
+				}
+				for _, c := range m.installs() {
+					found.Add(c.about(c.chart.Root.Get("spec", "chart"),
+						"below Kubernetes 1.25 the manager and the in-tree kubelets both write the addresses of nodes, until the kubelets are external",
+						"keep the time between this stage and the switch short"))
+				}
+			}},
+		{Rule: rules.CCMArgsUnsafe.Rule.WithDoc(
+			"With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without permission to get service accounts."),
+			Check: func(m *migration, found *transform.Findings) {
+				rules.CCMArgsUnsafe.Check(m, found)
+				rules.UnsafeWorkload(m.bundle(), found)
+			}},
+		{Rule: rules.CCMFlagMissing.Rule, Check: func(m *migration, found *transform.Findings) {
+			if m.runsInTree() {
+				rules.CCMFlagMissing.Check(m, found)
+				rules.SecondWorkload(m.bundle(), m.target, found)
+			}
+		}},
+		{Rule: transform.Rule{ID: "chart-field-ignored", Severity: transform.Warning, Guards: rules.TheChart,
+			Doc: "The HelmChart of the cloud-controller-manager, or its HelmChartConfig, has values in a field that the helm-controller of this RKE2 release does not have: valuesSecrets before 1.30.12, 1.31.8 and 1.32.4, values before 1.33.11, 1.34.7 and 1.35.4."}.Because(
+			"The helm-controller of this release drops the field, and the chart is installed without those values.", "k3s-io/helm-controller pkg/apis/helm.cattle.io/v1/types.go", "Move the values to valuesContent.", "If the values are only for a later release of RKE2."),
+			Check: func(m *migration, found *transform.Findings) {
+				for _, c := range m.installs() {
+					for _, l := range m.ChartSources(nil).Ignored(c.chart.Release) {
+						found.Add(c.in(l, l.At, l.Name+" has no effect: the helm-controller of RKE2 "+m.Version+" does not have it", "write the values to valuesContent"))
+					}
+				}
+			}},
+		{Rule: transform.Rule{ID: "chart-not-checked", Severity: transform.Note, Guards: rules.TheChart,
+			Doc: "Something that determines what the chart of the cloud-controller-manager installs is not in the file: a Secret of valuesSecrets, templates in chartContent other than the published chart's, an archive that cannot be read, a chart of another name. The rules that depend on it are not checked."}.Because(
+			"What the manager is started with is not in the file, so arguments, image and tolerations are not checked.", "the file itself", "Check the values in the place that the finding names.", "When they were checked."),
+			Check: func(m *migration, found *transform.Findings) {
+				for _, c := range m.installs() {
+					for _, l := range c.chart.Layers {
+						hidden := strings.Join(c.hiddenBy(l), ", ")
+						switch why := c.chart.Foreign(); {
+						case l.Form == helmchart.Own && why != "":
+							found.Add(c.foreign(why, hidden))
+						case hidden != "":
+							found.Add(c.in(l, l.At, "not checked: "+hidden+"; they depend on "+l.Name+", which the file does not show",
+								"set "+chartArgs+" and image.tag where nothing overrides them, in valuesContent of a HelmChartConfig of the same name, or check the DaemonSet in the cluster"))
+						}
+					}
+				}
+			}},
+		{Rule: rules.ChartUnpinned.Rule.WithDoc(
+			"The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a new release changes the cluster."),
+			Check: func(m *migration, found *transform.Findings) {
+				for _, c := range m.checked(rules.ChartUnpinned.ID) {
+					switch {
+					case c.chart.Pinned():
+					case c.chart.Reference.Archive:
+						found.Add(c.about(c.chart.Spec("chart"), "the name of the archive has no version, and spec.version is ignored for archives",
+							"use an archive with a version in its name, as in "+ccm.ChartName+"-"+ccm.DefaultVersion+".tgz"))
+					default:
+						found.Add(c.about(c.chart.Spec("version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion))
+					}
+					rules.TagUnpinned(c.subject(), found)
+				}
+			}},
+		// It checks the policy that counts: a HelmChartConfig's wins.
+		{Rule: transform.Rule{ID: "helm-reinstall", Severity: transform.Warning, Guards: rules.TheChart,
+			Doc: "The HelmChart of the cloud-controller-manager lacks failurePolicy: abort, so a failed upgrade uninstalls the chart before it installs it again."}.Because(
+			"After a failed upgrade helm-controller uninstalls the release: the manager and its permissions are gone for that time.", "k3s-io/helm-controller: failurePolicy", "Set failurePolicy: abort.", "If an outage of the manager during an upgrade is acceptable."),
+			Check: func(m *migration, found *transform.Findings) {
+				for _, c := range m.installs() {
+					if policy, of := c.chart.FailurePolicy(); policy != "abort" && policy != "retry" {
+						at := yamledit.First(of.Spec("failurePolicy"), of.Root.Get("spec"))
+						found.Add(c.bundle().Finding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort"))
+					}
+				}
+			}},
+	}
+}
 
 // chartArgs is where the chart's values have the manager's arguments.
 const chartArgs = "args"
@@ -82,91 +204,76 @@ func (c installed) subject() rules.Chart {
 	}
 }
 
-func (m *migration) chartUnpinned(found *transform.Findings) {
-	for _, c := range m.checked(rules.ChartUnpinned.ID) {
-		switch {
-		case c.chart.Pinned():
-		case c.chart.Reference.Archive:
-			found.Add(c.about(c.chart.Spec("chart"), "the name of the archive has no version, and spec.version is ignored for archives",
-				"use an archive with a version in its name, as in "+ccm.ChartName+"-"+ccm.DefaultVersion+".tgz"))
-		default:
-			found.Add(c.about(c.chart.Spec("version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion))
-		}
-		rules.TagUnpinned(c.subject(), found)
-	}
-}
-
-// ccmArgsUnsafe checks the chart, and a workload of its own.
-func (m *migration) ccmArgsUnsafe(found *transform.Findings) {
-	rules.CCMArgsUnsafe.Check(m, found)
-	rules.UnsafeWorkload(m.bundle(), found)
-}
-
-// ccmFlagMissing checks the chart, and a workload of its own.
-func (m *migration) ccmFlagMissing(found *transform.Findings) {
-	if m.runsInTree() {
-		rules.CCMFlagMissing.Check(m, found)
-		rules.SecondWorkload(m.bundle(), m.target, found)
-	}
-}
-
 // runsInTree reports whether a control plane's manager is the in-tree one.
 func (m *migration) runsInTree() bool {
 	return m.anyControlPlane(func(c effective.Config) bool { return c.Provider(managerArgs) == inTree })
 }
 
-// addressFlapping is about the in-tree kubelets (kubernetes #109793).
-func (m *migration) addressFlapping(found *transform.Findings) {
-	if k8s.From(m.minor(), "v1.25") || !slices.ContainsFunc(m.Kinds, func(c effective.Class) bool { return m.Effective(c).Provider(kubeletArgs) == inTree }) {
-		return
-	}
-	for _, c := range m.installs() {
-		found.Add(c.about(c.chart.Root.Get("spec", "chart"),
-			"below Kubernetes 1.25 the manager and the in-tree kubelets both write the addresses of nodes, until the kubelets are external",
-			"keep the time between this stage and the switch short"))
-	}
+// rulesOfValues are rules, and the values of the chart that they depend on.
+var rulesOfValues = map[string][]string{
+	rules.CCMArgsUnsafe.ID: {chartArgs, "clusterRoleRules"}, rules.CCMFlagMissing.ID: {chartArgs},
+	rules.CCMMinorSkew.ID: {"image.tag", chartArgs}, rules.CCMUnschedulable.ID: {"nodeSelector", "tolerations"},
+	rules.ChartUnpinned.ID: {"image.tag"}, rules.ConfigNotMounted.ID: {chartArgs, "extraVolumes", "extraVolumeMounts"},
+	rules.ConfigWithoutFlag.ID: {chartArgs}, rules.FlagOnExternalGate.ID: {chartArgs},
+	rules.LeaderElectionOff.ID: {chartArgs}, rules.LeaseTimingsUnsafe.ID: {chartArgs, "image.tag"},
 }
 
-// helmReinstall checks the policy that counts: a HelmChartConfig's wins.
-func (m *migration) helmReinstall(found *transform.Findings) {
-	for _, c := range m.installs() {
-		if policy, of := c.chart.FailurePolicy(); policy != "abort" && policy != "retry" {
-			at := yamledit.First(of.Spec("failurePolicy"), of.Root.Get("spec"))
-			found.Add(c.bundle().Finding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort"))
+// checked are the charts whose values the rule can use. No stage before install-ccm, which puts the values right, waits for
+// them.
+func (m *migration) checked(rule string) []installed {
+	if rules.BeforeChart(m.stage, m.target) {
+		return nil
+	}
+	return m.known(rule)
+}
+
+// known are those after any stage: the file shows what decides the values. chartNotChecked reports the others.
+func (m *migration) known(rule string) []installed {
+	if rulesOfValues[rule] == nil {
+		return nil
+	}
+	return lists.Where(m.installs(), func(c installed) bool { _, unseen := c.unseen(rule); return !unseen })
+}
+
+// unseen returns a source of values that the file does not show and that may
+// decide what a rule finds.
+func (c installed) unseen(rule string) (helmchart.Layer, bool) {
+	for _, path := range rulesOfValues[rule] {
+		if l, unknown := c.chart.Unknown(strings.Split(path, ".")...); unknown {
+			return l, true
 		}
 	}
+	return helmchart.Layer{}, false
 }
 
-// serviceOverrideNames checks the configuration of the provider, on control planes and in the
-// Secret to which install-ccm carries it.
-func (m *migration) serviceOverrideNames(found *transform.Findings) {
-	version := m.move().Reached()
-	for _, at := range m.Winners(cloudConfigKey, effective.Class.ControlPlane) {
-		rules.OverrideNames(at, version, found.At)
+// foreign returns the note about a chart that is not the published one.
+func (c installed) foreign(why, rules string) transform.Finding {
+	if rules != "" {
+		why += "; without its values.yaml these rules are not checked: " + rules
 	}
-	docs, _ := m.manifests()
-	for i, d := range docs {
-		if d.Root().StringAt("metadata", "name") == ccm.CloudConfigSecret {
-			rules.OverrideNames(d.Root().Get("stringData", ccm.CloudConfigKey), version, func(n yamledit.Node, message, fix string) *transform.Finding {
-				return found.Add(m.bundle().Finding(i, n, message, fix))
-			})
+	return c.about(yamledit.First(c.chart.Spec("chartContent"), c.chart.Spec("chart")), "custom chart, not checked: "+why, "make sure that its DaemonSet takes args, image, nodeSelector and tolerations from the values")
+}
+
+// hiddenBy returns the rules that are not checked because of a source of values.
+func (c installed) hiddenBy(l helmchart.Layer) []string {
+	if !l.Unknown {
+		return nil
+	}
+	return lists.Where(lists.Keys(rulesOfValues), func(rule string) bool {
+		hidden, unseen := c.unseen(rule)
+		return unseen && hidden.At.Same(l.At)
+	})
+}
+
+// chartTwice finds what the file installs or configures twice.
+func (m *migration) chartTwice(found *transform.Findings) {
+	charts, _ := m.charts()
+	for i, c := range charts {
+		if i > 0 {
+			found.Add(m.bundle().Finding(c.Index, c.Root.Get("spec"), fmt.Sprintf("document [%d] of the manifest installs the same DaemonSet, which only one Helm release can own", charts[0].Index), "remove one of the two"))
 		}
-	}
-}
-
-// cloudConfigLost checks the provider's configuration once something needs it
-// that does not have it; before that the stages carry it over.
-func (m *migration) cloudConfigLost(found *transform.Findings) {
-	if m.carriesCloudConfig() || !m.runsInTree() && !m.switching() {
-		return
-	}
-	_, chart, _ := m.chart()
-	early := m.runsInTree() && !chart
-	for _, at := range m.Winners(cloudConfigKey, anyClass) {
-		if early {
-			rules.ConfigCarried(at, found)
-		} else {
-			rules.ConfigLost(at, "", found)
+		if twin, twice := c.ConfiguredTwice(); twice {
+			found.Add(m.bundle().Finding(twin.Index, twin.Root, "this document is the same object as chartValues."+c.Name()+", and one overwrites the other in the cluster", "keep one of the two"))
 		}
 	}
 }

@@ -15,17 +15,17 @@ import (
 )
 
 // daemonSetEmpty does not trust a rollout that is done: one of no pods is too.
-func (j *evaluation) daemonSetEmpty(found report) {
+func (j *evaluation) daemonSetEmpty(found *transform.Findings) {
 	want := len(lists.Where(j.Nodes, observed.Node.ControlPlane))
 	for _, d := range j.DaemonSets {
 		if message := short(d, want); message != "" {
-			found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods")
+			found.On(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods")
 		}
 	}
 	// One that holds its lease may be in a namespace that was not looked at.
 	outside := j.KubeSystemOnly && j.leases(observed.CloudManager).Life != observed.Dead
 	if len(j.DaemonSets) == 0 && len(j.of(observed.CloudManager)) == 0 && j.Check.Manager && j.Saw(observed.Pods) && !outside {
-		found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and check the Job that installs the chart")
+		found.On("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and check the Job that installs the chart")
 	}
 }
 
@@ -47,16 +47,16 @@ func short(d observed.DaemonSet, want int) string {
 
 // daemonSetRestarting finds what fails only once a lease is gained: routes without a
 // range, or a permission that is missing.
-func (j *evaluation) daemonSetRestarting(found report) {
+func (j *evaluation) daemonSetRestarting(found *transform.Findings) {
 	for _, p := range j.of(observed.CloudManager) {
 		path := p.Path()
 		fix := "check the log: " + action.Command("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; common causes are routes without --cluster-cidr and permissions that only the leader needs"
 		lease, record := j.endedWith(p)
 		switch {
 		case crashes(p):
-			found(path, fmt.Sprintf("the cloud-controller-manager restarts repeatedly (%d restarts)", p.Restarts), fix)
+			found.On(path, fmt.Sprintf("the cloud-controller-manager restarts repeatedly (%d restarts)", p.Restarts), fix)
 		case lease != "":
-			f := found(path, fmt.Sprintf("the cloud-controller-manager restarted after it acquired the %s (%d restarts)", lease, p.Restarts), fix)
+			f := found.On(path, fmt.Sprintf("the cloud-controller-manager restarted after it acquired the %s (%d restarts)", lease, p.Restarts), fix)
 			if !p.onHostOf(record.Holder) && j.any(observed.CloudManager, func(o Process) bool { return o.onHostOf(record.Holder) }) {
 				f.Severity = transform.Warning // the times are of two machines' clocks
 			}
@@ -83,17 +83,17 @@ func (j *evaluation) endedWith(p Process) (name string, l observed.Lease) {
 
 // ccmArgsUnsafe finds, while the cloud-controller-manager still waits and looks
 // healthy, what ends it when it acquires the lease.
-func (j *evaluation) ccmArgsUnsafe(found report) {
+func (j *evaluation) ccmArgsUnsafe(found *transform.Findings) {
 	from := false // its pods have them from a DaemonSet
 	for _, d := range j.DaemonSets {
 		if routesUnsafe(ReadProcess(template(d))) {
-			found(d.Namespace+"/daemonsets/"+d.Name, rules.RoutesUnsafe, rules.RoutesFix)
+			found.On(d.Namespace+"/daemonsets/"+d.Name, rules.RoutesUnsafe, rules.RoutesFix)
 			from = true
 		}
 	}
 	for _, p := range j.cloudPods() {
 		if !from && !p.Hidden && routesUnsafe(p) {
-			found(p.Path(), rules.RoutesUnsafe, rules.RoutesFix)
+			found.On(p.Path(), rules.RoutesUnsafe, rules.RoutesFix)
 		}
 	}
 }

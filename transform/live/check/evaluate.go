@@ -99,7 +99,7 @@ func (v Verdict) Unmet() []transform.Finding {
 
 // findings are those of the rules that check what was requested.
 func (j *evaluation) findings() []transform.Finding {
-	found := transform.FindingsOf(checked(), j, j.Check.Stage, j.Accept)
+	found := transform.FindingsOf(liveRules(), j, j.Check.Stage, j.Accept)
 	for i := range found {
 		found[i].Fix = j.Cluster.In(found[i].Fix)
 	}
@@ -153,9 +153,6 @@ func (j *evaluation) any(component string, is func(Process) bool) bool {
 }
 
 func (j *evaluation) lease() Lease { return leaseOf(j.processes, j.leases) }
-
-// report adds a finding about an object of the cluster.
-type report func(path, message, fix string) *transform.Finding
 
 // nodePath is the path of findings about a Node.
 func nodePath(name string) string { return "nodes/" + name }

@@ -30,9 +30,8 @@ func (j *evaluation) notChecked(found []transform.Finding) []NotChecked {
 		if !of || slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID }) {
 			continue
 		}
-		if why := r.lacks(j); why != "" {
-			needed := slices.Contains(r.shows, j.Check.Stage) || j.Check.Stage == "" && r.needed != nil && r.needed(j)
-			list = append(list, NotChecked{r.ID, why, needed && !slices.ContainsFunc(j.Accept, r.Is)})
+		if why := r.Lacks(j); why != "" {
+			list = append(list, NotChecked{r.ID, why, r.Needed != nil && r.Needed(j) && !slices.ContainsFunc(j.Accept, r.Is)})
 		} else if j.KubeSystemOnly && slices.Contains(aboutManagers, r.ID) {
 			list = append(list, NotChecked{Rule: r.ID, Why: "nothing outside kube-system was checked: " + j.outside()})
 		}

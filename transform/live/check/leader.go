@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -169,13 +170,13 @@ func (j *evaluation) owning(l leading) leading {
 }
 
 // ccmRemoved is about a cluster that has no other manager of the cloud controllers.
-func (j *evaluation) ccmRemoved(found report) {
+func (j *evaluation) ccmRemoved(found *transform.Findings) {
 	if l := j.leader(); l.missing != "" && len(j.cloudPods()) == 0 {
-		found(leasePath(l.lease), l.missing, "install it with the stage install-ccm; if it is installed, check its DaemonSet and the Job that installs the chart")
+		found.On(leasePath(l.lease), l.missing, "install it with the stage install-ccm; if it is installed, check its DaemonSet and the Job that installs the chart")
 	}
 }
 
-func (j *evaluation) leaderMissing(found report) {
+func (j *evaluation) leaderMissing(found *transform.Findings) {
 	l := j.leader()
 	if l.missing == "" || len(j.cloudPods()) == 0 {
 		return
@@ -186,7 +187,7 @@ func (j *evaluation) leaderMissing(found report) {
 		fix += ": " + action.Command("kubectl auth can-i update leases/%s -n kube-system --as %s", l.lease, j.leaderUser())
 		path = leasePath(l.lease)
 	}
-	found(path, l.missing, fix)
+	found.On(path, l.missing, fix)
 }
 
 // leaderUser is who has to lock the lease.

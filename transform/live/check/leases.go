@@ -62,7 +62,7 @@ func (j *evaluation) wanted() bool {
 	return j.Check.Lease.Needed() || slices.ContainsFunc(j.processes, hasFlag) || slices.ContainsFunc(j.cloud(), hasFlag)
 }
 
-func (j *evaluation) leaseOwnerless(found report) {
+func (j *evaluation) leaseOwnerless(found *transform.Findings) {
 	if !j.wanted() {
 		return
 	}
@@ -74,16 +74,16 @@ func (j *evaluation) leaseOwnerless(found report) {
 	switch {
 	case !there && !j.Saw(observed.Leases):
 	case !there:
-		found(path, "leader migration is enabled, and the migration lease does not exist: no manager runs the cloud controllers", fix)
+		found.On(path, "leader migration is enabled, and the migration lease does not exist: no manager runs the cloud controllers", fix)
 	case lease.Life == observed.Live && lease.Owner != "":
 	case lease.Life == observed.Live:
-		found(path, fmt.Sprintf("the holder %s is the leader of neither manager", lease.Holder), fix)
+		found.On(path, fmt.Sprintf("the holder %s is the leader of neither manager", lease.Holder), fix)
 	case lease.Life == observed.Dead && j.FollowedSeconds >= longEnough:
-		found(path, fmt.Sprintf("in %.0f seconds no manager kept the migration lease: no manager runs the cloud controllers", j.FollowedSeconds), fix)
+		found.On(path, fmt.Sprintf("in %.0f seconds no manager kept the migration lease: no manager runs the cloud controllers", j.FollowedSeconds), fix)
 	case lease.Life == observed.Dead && record.SilentSeconds >= takeover:
-		found(path, fmt.Sprintf("no manager has held the migration lease for %.0f seconds: no manager runs the cloud controllers", record.SilentSeconds), fix)
+		found.On(path, fmt.Sprintf("no manager has held the migration lease for %.0f seconds: no manager runs the cloud controllers", record.SilentSeconds), fix)
 	default:
-		found(path, "a single reading does not show whether the holder of the migration lease is alive", "run rke-lm verify on the cluster: it watches the lease until this is known").Severity = transform.Warning
+		found.On(path, "a single reading does not show whether the holder of the migration lease is alive", "run rke-lm verify on the cluster: it watches the lease until this is known").Severity = transform.Warning
 	}
 }
 
@@ -101,7 +101,7 @@ func (j *evaluation) expected() string {
 	return ""
 }
 
-func (j *evaluation) leaseWrongOwner(found report) {
+func (j *evaluation) leaseWrongOwner(found *transform.Findings) {
 	lease, want := j.lease(), j.expected()
 	if want == "" || lease.Owner == "" || lease.Owner == want || lease.Life == observed.Dead {
 		return
@@ -111,5 +111,5 @@ func (j *evaluation) leaseWrongOwner(found report) {
 		message += ": an external kube-controller-manager holds it and runs nothing, so the cloud-controller-manager waits forever"
 		fix = "remove enable-leader-migration from kube-controller-manager"
 	}
-	found(leasePath(lease.Name), message, fix)
+	found.On(leasePath(lease.Name), message, fix)
 }

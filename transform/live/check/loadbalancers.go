@@ -27,12 +27,12 @@ const pendingTime = 5 * time.Minute
 
 // loadBalancerPending measures by the API server's clock alone, which wrote when the
 // Service asked and what time it is. It errs on the side of too short.
-func (j *evaluation) loadBalancerPending(found report) {
+func (j *evaluation) loadBalancerPending(found *transform.Findings) {
 	j.owed(found, loadBalancerPending, observed.Service.Pending, func(observed.Service) string { return "the Service has no load balancer" })
 }
 
 // loadBalancerStale finds what is owed for the same time to Services that have a load balancer.
-func (j *evaluation) loadBalancerStale(found report) {
+func (j *evaluation) loadBalancerStale(found *transform.Findings) {
 	j.owed(found, loadBalancerStale, observed.Service.Stale, func(s observed.Service) string {
 		if s.Deleting {
 			return "the load balancer of the Service still exists"
@@ -44,12 +44,12 @@ func (j *evaluation) loadBalancerStale(found report) {
 const loadBalancerStale = "load-balancer-stale"
 
 // owed are the Services for which the cloud controllers have not done what they ask for.
-func (j *evaluation) owed(found report, rule string, is func(observed.Service) bool, what func(observed.Service) string) {
+func (j *evaluation) owed(found *transform.Findings, rule string, is func(observed.Service) bool, what func(observed.Service) string) {
 	for _, s := range j.Services {
 		if !is(s) || !j.overdue(s) {
 			continue
 		}
-		f := found(servicePath(s), what(s)+after(s.For(j.Clock))+"; "+j.reason(s), remedy(s))
+		f := found.On(servicePath(s), what(s)+after(s.For(j.Clock))+"; "+j.reason(s), remedy(s))
 		switch {
 		case j.owedBefore(s):
 			f.Severity, f.Fix = transform.Warning, f.Fix+"; the snapshot has the same, so the migration is not the cause"
@@ -145,7 +145,7 @@ func eventsRead(j *evaluation) string {
 
 func servicePath(s observed.Service) string { return s.Namespace + "/services/" + s.Name }
 
-func (j *evaluation) loadBalancerChanged(found report) {
+func (j *evaluation) loadBalancerChanged(found *transform.Findings) {
 	if j.Before == nil {
 		return
 	}
@@ -156,7 +156,7 @@ func (j *evaluation) loadBalancerChanged(found report) {
 	for _, s := range j.Services {
 		if before := was[servicePath(s)]; len(before) > 0 && !slices.Equal(before, s.Hosts) {
 			now := cmp.Or(strings.Join(s.Hosts, ", "), "nothing")
-			found(servicePath(s), fmt.Sprintf("its load balancer was %s and is %s", strings.Join(before, ", "), now), "update DNS records to the new one, and find the old one in AWS")
+			found.On(servicePath(s), fmt.Sprintf("its load balancer was %s and is %s", strings.Join(before, ", "), now), "update DNS records to the new one, and find the old one in AWS")
 		}
 	}
 }

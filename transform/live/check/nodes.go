@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -17,20 +18,20 @@ import (
 
 // nodeUninitialized also looks for the labels that the initialisation writes;
 // Fargate's nodes have no instance type.
-func (j *evaluation) nodeUninitialized(found report) {
-	found = j.unlessLater(found)
+func (j *evaluation) nodeUninitialized(found *transform.Findings) {
 	for _, n := range j.Nodes {
 		if n.Tainted(observed.Uninitialized) {
-			found(nodePath(n.Name), "the node has the taint "+observed.Uninitialized+": no cloud-controller-manager has initialized it", "check the log of the cloud-controller-manager, and whether it finds the instance by the node's name")
+			found.On(nodePath(n.Name), "the node has the taint "+observed.Uninitialized+": no cloud-controller-manager has initialized it", "check the log of the cloud-controller-manager, and whether it finds the instance by the node's name")
 			continue
 		}
 		missing := lists.Where([]string{observed.InstanceTypeLabel, observed.RegionLabel}, func(l string) bool {
 			return n.Labels[l] == "" && !strings.Contains(n.ProviderID, "/"+aws.Fargate)
 		})
 		if len(missing) > 0 && n.ProviderID != "" {
-			found(nodePath(n.Name), "labels from the initialization are missing: "+strings.Join(missing, ", "), j.initialize(n))
+			found.On(nodePath(n.Name), "labels from the initialization are missing: "+strings.Join(missing, ", "), j.initialize(n))
 		}
 	}
+	j.unlessLater(*found)
 }
 
 // initialize is how a Node gets what its initialization writes. Only a cloud-controller-manager
@@ -44,7 +45,7 @@ func (j *evaluation) initialize(n observed.Node) string {
 
 // nodeRenamed compares the nodes with the snapshot: the same name with another
 // UID or provider ID, and the same instance under another name.
-func (j *evaluation) nodeRenamed(found report) {
+func (j *evaluation) nodeRenamed(found *transform.Findings) {
 	names, instances := j.nodesBefore()
 	for _, n := range j.Nodes {
 		const fix = "undo the switch, and set the host name of the machine to the name of its Node; see the guide on node names"
@@ -55,11 +56,11 @@ func (j *evaluation) nodeRenamed(found report) {
 		switch path := nodePath(n.Name); {
 		case known && was.ProviderID != "" && !ofAWS && id.Instance != "": // set-provider-ids registered it again
 		case !known && other != "":
-			found(path, "the instance "+id.Instance+" was the node "+other+" before", fix)
+			found.On(path, "the instance "+id.Instance+" was the node "+other+" before", fix)
 		case known && was.UID != n.UID:
-			found(path, "the node registered as a new Node: its UID changed", "check what it lost with the old Node: labels, taints, the cordon")
+			found.On(path, "the node registered as a new Node: its UID changed", "check what it lost with the old Node: labels, taints, the cordon")
 		case known && was.ProviderID != n.ProviderID && was.ProviderID != "":
-			found(path, "the provider ID was "+was.ProviderID+" before", "find the instance of the node, and who replaced it")
+			found.On(path, "the provider ID was "+was.ProviderID+" before", "find the instance of the node, and who replaced it")
 		}
 	}
 }
@@ -79,17 +80,17 @@ func (j *evaluation) nodesBefore() (map[string]observed.NodeIdentity, map[string
 }
 
 // nodeNameHidden finds machines that would register under a name of their own with an external provider.
-func (j *evaluation) nodeNameHidden(found report) {
+func (j *evaluation) nodeNameHidden(found *transform.Findings) {
 	for _, n := range j.Nodes {
 		if n.NodeName != "" && n.NodeName != n.Name {
-			found(nodePath(n.Name), "its machine has the node-name "+n.NodeName+", which cloud-provider-name: aws overwrites on "+j.Observation.Version+"; with external it registers as a new Node of that name",
+			found.On(nodePath(n.Name), "its machine has the node-name "+n.NodeName+", which cloud-provider-name: aws overwrites on "+j.Observation.Version+"; with external it registers as a new Node of that name",
 				"plan --end-state aws-override keeps the name of the Node; or remove node-name on the machine and set its host name to the name of the Node")
 		}
 	}
 }
 
 // nodeNew finds nodes that the snapshot knows neither by name nor by instance.
-func (j *evaluation) nodeNew(found report) {
+func (j *evaluation) nodeNew(found *transform.Findings) {
 	if j.Before == nil {
 		return
 	}
@@ -97,28 +98,28 @@ func (j *evaluation) nodeNew(found report) {
 	for _, n := range j.Nodes {
 		_, known := names[n.Name]
 		if id, _ := aws.ParseProviderID(n.ProviderID); !known && instances[id.Instance] == "" {
-			found(nodePath(n.Name), "the node is not in the snapshot", "if the machine was added on purpose, use --accept node-new; if not, it may be an old one under a new name")
+			found.On(nodePath(n.Name), "the node is not in the snapshot", "if the machine was added on purpose, use --accept node-new; if not, it may be an old one under a new name")
 		}
 	}
 }
 
-func (j *evaluation) cordonLeft(found report) {
+func (j *evaluation) cordonLeft(found *transform.Findings) {
 	for _, n := range j.Nodes {
 		if n.Cordoned != "" && n.Unschedulable {
-			found(nodePath(n.Name), "rke-lm cordoned the node for "+n.Cordoned+", and it is still cordoned",
+			found.On(nodePath(n.Name), "rke-lm cordoned the node for "+n.Cordoned+", and it is still cordoned",
 				action.Command("kubectl uncordon %--%s && kubectl annotate node/%s %s-", n.Name, n.Name, action.CordonAnnotation))
 		}
 	}
 }
 
 // ecrCredentials depends on the images that the nodes have.
-func (j *evaluation) ecrCredentials(found report) {
+func (j *evaluation) ecrCredentials(found *transform.Findings) {
 	if !k8s.From(j.Choice.Version, aws.FirstWithout) {
 		return
 	}
 	from := lists.Flat(j.Nodes, func(n observed.Node) []string { return n.ECRImages })
 	slices.Sort(from)
 	if from = slices.Compact(from); len(from) > 0 {
-		found("nodes", "pods use images from ECR ("+rules.Some(from)+"), and the kubelet of 1.27 has no credentials for ECR", "configure the credential provider ecr-credential-provider in the kubelets before the upgrade")
+		found.On("nodes", "pods use images from ECR ("+rules.Some(from)+"), and the kubelet of 1.27 has no credentials for ECR", "configure the credential provider ecr-credential-provider in the kubelets before the upgrade")
 	}
 }

@@ -17,20 +17,20 @@ import (
 
 // twoOwners takes leases that were looked at once for live: the arguments are
 // evidence enough.
-func (j *evaluation) twoOwners(found report) {
+func (j *evaluation) twoOwners(found *transform.Findings) {
 	leases := assumed(j.leases)
 	s := ownersOf(j.processes, leases)
 	twins := j.twins(found)
 	switch {
 	case s.Unknown != "" && !twins && len(j.cloud())+len(j.cloudPods()) > 0:
-		found(leasePath(j.lease().Name), "whether both managers run the cloud controllers is unknown: "+s.Unknown, "check the arguments of the manager, on its machine or in the cluster's YAML").Severity = transform.Note
+		found.On(leasePath(j.lease().Name), "whether both managers run the cloud controllers is unknown: "+s.Unknown, "check the arguments of the manager, on its machine or in the cluster's YAML").Severity = transform.Note
 		return
 	case s.Unknown != "" || s.Count < 2:
 		return
 	}
 	names := lists.Map(s.Doubled, func(c Controller) string { return string(c) })
 	causes := causesOf(j.processes, leases, s.Doubled)
-	found(leasePath(j.lease().Name), fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(causes, s), "; ")), remedyOfTwo(causes))
+	found.On(leasePath(j.lease().Name), fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(causes, s), "; ")), remedyOfTwo(causes))
 }
 
 // remedyOfTwo reports what to do about managers that own the same controllers.
@@ -84,7 +84,7 @@ func reason(p Process, s Ownership) string {
 // runs every file of its manifest folder, also a copy that was kept there. Either may
 // lead, so where they differ no one can determine what runs next. A pod of the API server
 // has a service account, and two of those on a node are a rollout.
-func (j *evaluation) twins(found report) (any bool) {
+func (j *evaluation) twins(found *transform.Findings) (any bool) {
 	first := map[string]Process{}
 	for _, p := range j.processes {
 		if p.Component != observed.KubeManager || p.Account != "" || p.Node == "" || !p.Running {
@@ -96,7 +96,7 @@ func (j *evaluation) twins(found report) (any bool) {
 			continue
 		}
 		any = true
-		f := found(p.Path(), "a second static pod of kube-controller-manager runs on the node "+p.Node+", next to "+other.Pod+": either one can be the leader",
+		f := found.On(p.Path(), "a second static pod of kube-controller-manager runs on the node "+p.Node+", next to "+other.Pod+": either one can be the leader",
 			"check the manifest folder of the kubelet for a second file of kube-controller-manager, such as a backup, and move it out of the folder")
 		if alike(p, other) {
 			f.Severity = transform.Warning

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -67,7 +68,7 @@ func unique(list []lock) []lock {
 	return slices.Compact(list)
 }
 
-func (j *evaluation) leaseRBACMissing(found report) {
+func (j *evaluation) leaseRBACMissing(found *transform.Findings) {
 	for _, l := range unique(append(j.lockers(), mains(j.processes)...)) {
 		verbs := j.refused(l)
 		if len(verbs) == 0 {
@@ -75,11 +76,11 @@ func (j *evaluation) leaseRBACMissing(found report) {
 		}
 		may := fmt.Sprintf("%s has no permission to %s ", l.user, strings.Join(verbs, ", "))
 		if l.main {
-			found(leasePath(l.lease), may+"its own lease "+l.lease+": it never becomes the leader and runs nothing, although its pods are ready",
+			found.On(leasePath(l.lease), may+"its own lease "+l.lease+": it never becomes the leader and runs nothing, although its pods are ready",
 				"grant get, create and update on leases in kube-system to its role, as the ClusterRole of the chart does")
 			continue
 		}
-		found(leasePath(l.lease), may+"the migration lease", "apply the stage grant-migration-lease, and check that its Role and RoleBinding exist")
+		found.On(leasePath(l.lease), may+"the migration lease", "apply the stage grant-migration-lease, and check that its Role and RoleBinding exist")
 	}
 }
 

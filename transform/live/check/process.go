@@ -12,6 +12,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -171,7 +172,7 @@ func (c Controller) enabled(list []args.Arg) bool {
 }
 
 // leaseTimingsUnsafe compares the managers that run now, those of before and after a rollout among them.
-func (j *evaluation) leaseTimingsUnsafe(found report) {
+func (j *evaluation) leaseTimingsUnsafe(found *transform.Findings) {
 	var all []rules.Elector
 	for _, p := range j.timed {
 		if p.Hidden || !p.Elects || !p.Running {
@@ -190,7 +191,7 @@ func (j *evaluation) leaseTimingsUnsafe(found report) {
 		all = append(all, rules.NewElector(observed.CloudManager, j.Observation.Version, leadermigration.CloudTimings(), MigrationLease(j.processes)))
 	}
 	for _, o := range rules.Overtakings(all) {
-		found(leasePath(o.Lease), o.Message, rules.ChooseTimings)
+		found.On(leasePath(o.Lease), o.Message, rules.ChooseTimings)
 	}
 }
 

@@ -14,52 +14,51 @@ import (
 
 // unlessLater makes findings about Nodes without a provider ID of AWS warnings, as long as
 // the stage that sets it is still to come.
-func (j *evaluation) unlessLater(found report) report {
-	return func(path, message, fix string) *transform.Finding {
-		f := found(path, message, fix)
+func (j *evaluation) unlessLater(found transform.Findings) {
+	for i := range found {
 		if j.Check.ProviderIDsPending {
-			f.Severity = transform.Warning
+			found[i].Severity = transform.Warning
 		}
-		return f
 	}
 }
 
 // providerIDMissing takes a cluster without nodes for one that was not seen.
-func (j *evaluation) providerIDMissing(found report) {
+func (j *evaluation) providerIDMissing(found *transform.Findings) {
 	if len(j.Nodes) == 0 && j.Saw(observed.Nodes) {
-		found("nodes", "no node exists", "check whether this is the intended cluster")
+		found.On("nodes", "no node exists", "check whether this is the intended cluster")
+		return
 	}
-	found = j.unlessLater(found)
 	for _, n := range j.Nodes {
 		if n.ProviderID == "" {
-			found(nodePath(n.Name), "the node has no provider ID", j.initialize(n))
+			found.On(nodePath(n.Name), "the node has no provider ID", j.initialize(n))
 		}
 	}
+	j.unlessLater(*found)
 }
 
-func (j *evaluation) providerIDForeign(found report) {
-	found = j.unlessLater(found)
+func (j *evaluation) providerIDForeign(found *transform.Findings) {
 	for _, n := range j.Nodes {
 		switch scheme, isID := aws.Scheme(n.ProviderID); {
 		case !isID || strings.EqualFold(scheme, aws.Name):
 		case strings.Contains(j.Observation.Version, "+"+scheme): // as a distribution names its releases
-			found(nodePath(n.Name), "the stub cloud controller of "+strings.ToUpper(scheme)+" initialized the node, and a provider ID never changes",
+			found.On(nodePath(n.Name), "the stub cloud controller of "+strings.ToUpper(scheme)+" initialized the node, and a provider ID never changes",
 				"set disable-cloud-controller: true, then "+registerAgain(n))
 		default:
-			found(nodePath(n.Name), "the provider ID is one of "+scheme, "after aws has become the only provider of its machine, "+registerAgain(n))
+			found.On(nodePath(n.Name), "the provider ID is one of "+scheme, "after aws has become the only provider of its machine, "+registerAgain(n))
 		}
 	}
+	j.unlessLater(*found)
 }
 
-func (j *evaluation) providerIDMalformed(found report) {
+func (j *evaluation) providerIDMalformed(found *transform.Findings) {
 	for _, n := range j.Nodes {
 		if why := aws.Malformed(n.ProviderID); why != "" {
-			found(nodePath(n.Name), fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it must be aws:///ZONE/INSTANCE; "+registerAgain(n))
+			found.On(nodePath(n.Name), fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it must be aws:///ZONE/INSTANCE; "+registerAgain(n))
 		}
 	}
 }
 
-func (j *evaluation) providerIDDuplicate(found report) {
+func (j *evaluation) providerIDDuplicate(found *transform.Findings) {
 	first := map[string]observed.Node{}
 	for _, n := range j.Nodes {
 		id, ok := aws.ParseProviderID(n.ProviderID)
@@ -75,7 +74,7 @@ func (j *evaluation) providerIDDuplicate(found report) {
 		if n.Etcd() || other.Etcd() {
 			fix = "find the Node whose kubelet no longer runs; it is usually the one that is NotReady; if it is an etcd member, " + replaceMember
 		}
-		found(nodePath(n.Name), "the node "+other.Name+" has the same instance "+id.Instance, fix)
+		found.On(nodePath(n.Name), "the node "+other.Name+" has the same instance "+id.Instance, fix)
 	}
 }
 
@@ -90,11 +89,11 @@ func registerAgain(n observed.Node) string {
 
 const replaceMember = "replace its machine, one etcd member at a time; do not delete the Node, because the member is removed with it"
 
-func (j *evaluation) providerIDZoneMismatch(found report) {
+func (j *evaluation) providerIDZoneMismatch(found *transform.Findings) {
 	for _, n := range j.Nodes {
 		id, ok := aws.ParseProviderID(n.ProviderID)
 		if label := n.Zone(); ok && id.Zone != "" && label != "" && id.Zone != label {
-			found(nodePath(n.Name), fmt.Sprintf("the zone of the provider ID is %s, that of the label %s is %s", id.Zone, observed.ZoneLabel, label), "compare with the instance in AWS, and correct the label")
+			found.On(nodePath(n.Name), fmt.Sprintf("the zone of the provider ID is %s, that of the label %s is %s", id.Zone, observed.ZoneLabel, label), "compare with the instance in AWS, and correct the label")
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (j *evaluation) managers() stages.Managers {
 const stageNotReached = "stage-not-reached"
 
 // stageNotReached compares what the managers show with what they have to.
-func (j *evaluation) stageNotReached(found report) {
+func (j *evaluation) stageNotReached(found *transform.Findings) {
 	shown := j.shown()
 	within, below := j.Check.Within(shown)
 	message := "the managers do not show the result of " + j.Check.AtLeast + " yet"
@@ -48,7 +48,7 @@ func (j *evaluation) stageNotReached(found report) {
 	case !below:
 		message = "the managers still show the result of " + shown
 	}
-	found("kube-system/pods", message, "check the arguments of both managers, and which of their pods were not replaced")
+	found.On("kube-system/pods", message, "check the arguments of both managers, and which of their pods were not replaced")
 }
 
 // shown is the last stage that shows. Where kube-controller-manager is no pod, as with RKE,
@@ -87,7 +87,7 @@ func (j *evaluation) granted() bool {
 
 // reverted needs evidence that a stage was applied once: a snapshot, or what a
 // stage leaves in the leases.
-func (j *evaluation) reverted(found report) {
+func (j *evaluation) reverted(found *transform.Findings) {
 	now := j.reached()
 	before, why := "", ""
 	switch {
@@ -102,7 +102,7 @@ func (j *evaluation) reverted(found report) {
 	if slices.Index(names, before) <= slices.Index(names, now) || len(j.of(observed.KubeManager)) == 0 {
 		return
 	}
-	found(leasePath(j.lease().Name), "the cluster shows no result of "+before+" ("+why+")",
+	found.On(leasePath(j.lease().Name), "the cluster shows no result of "+before+" ("+why+")",
 		"check what changed the cluster last (Rancher's UI, Fleet, Terraform, an old branch), and apply the stage to the source of the YAML")
 }
 

@@ -16,7 +16,7 @@ const nodeNotReady = "node-not-ready"
 
 // nodeNotReady takes nodes of which none has the condition for ones that were not
 // asked for it: the API server shows it for every node, and an earlier dump for none.
-func (j *evaluation) nodeNotReady(found report) {
+func (j *evaluation) nodeNotReady(found *transform.Findings) {
 	if !slices.ContainsFunc(j.Nodes, func(n observed.Node) bool { return n.Ready != nil }) {
 		return
 	}
@@ -24,7 +24,7 @@ func (j *evaluation) nodeNotReady(found report) {
 		if n.IsReady() {
 			continue
 		}
-		f := found(nodePath(n.Name), notReady(n), "check its kubelet and its machine: "+action.Command("kubectl describe node %--%s", n.Name))
+		f := found.On(nodePath(n.Name), notReady(n), "check its kubelet and its machine: "+action.Command("kubectl describe node %--%s", n.Name))
 		switch {
 		case n.ControlPlane():
 			f.Fix += "; no stage starts while a control plane is NotReady, unless with --accept " + nodeNotReady

@@ -16,13 +16,13 @@ import (
 
 // inTreeVolumes requires the driver on every node: an external
 // kube-controller-manager attaches no in-tree volume.
-func (j *evaluation) inTreeVolumes(found report) {
+func (j *evaluation) inTreeVolumes(found *transform.Findings) {
 	uses := j.volumeUses()
 	if len(uses) == 0 {
 		return
 	}
 	if !j.Saw(observed.Nodes) || !j.Saw(observed.CSINodes) {
-		found("storage", "EBS volumes are in-tree ("+rules.Some(uses)+"), and the dump does not show which nodes have the EBS CSI driver", "add nodes and csinodes to the dump, or check the cluster itself").Severity = transform.Note
+		found.On("storage", "EBS volumes are in-tree ("+rules.Some(uses)+"), and the dump does not show which nodes have the EBS CSI driver", "add nodes and csinodes to the dump, or check the cluster itself").Severity = transform.Note
 		return
 	}
 	if without := j.withoutDriver(); len(without) > 0 || len(j.Nodes) == 0 {
@@ -30,7 +30,7 @@ func (j *evaluation) inTreeVolumes(found report) {
 		if len(without) == len(j.Nodes) {
 			missing = "no node has the EBS CSI driver"
 		}
-		found("storage", fmt.Sprintf("EBS volumes are in-tree (%s), and %s", rules.Some(uses), missing), "install the EBS CSI driver on every node before the switch; see the guide on volumes")
+		found.On("storage", fmt.Sprintf("EBS volumes are in-tree (%s), and %s", rules.Some(uses), missing), "install the EBS CSI driver on every node before the switch; see the guide on volumes")
 	}
 }
 

@@ -49,32 +49,113 @@ type rule = transform.Checked[Change]
 // table is the one table of them.
 func table() []rule {
 	return []rule{
-		row(deleting, transform.Error, Change.deleting, "The cluster is being deleted.").Because(
+		{Rule: transform.Rule{ID: deleting, Severity: transform.Error, Guards: stages.Names(),
+			Doc: "The cluster is being deleted."}.Because(
 			"What is changed is deleted.", "kubernetes docs: finalizers", "Use another cluster.", ""),
-		row(NotSettled, transform.Error, Change.notSettled, "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed.").Because(rules.NotSettled.Texts()),
-		row(paused, transform.Error, Change.paused, "The cluster is paused, by spec.paused of its Cluster API Cluster or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not apply a change to its machines.").Because(
+			Check: func(s Change, found *transform.Findings) {
+				if headOf(s.Object).DeletionTimestamp != nil {
+					found.On(s.at("metadata.deletionTimestamp"), "the cluster is being deleted", "leave it")
+				}
+			}},
+		{Rule: transform.Rule{ID: NotSettled, Severity: transform.Error, Guards: stages.Names(),
+			Doc: "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed."}.Because(rules.NotSettled.Texts()),
+			Check: func(s Change, found *transform.Findings) {
+				switch {
+				case s.Progress == nil || s.Progress.Done:
+				case s.Progress.Failed != "":
+					found.On(s.at(""), "its last change failed: "+s.Progress.Failed, "repair it first, or accept it with --accept "+NotSettled)
+				default:
+					found.On(s.at(""), "its last change is not applied: "+s.Progress.Waiting, "wait until it is applied, and run the command again, or accept it with --accept "+NotSettled)
+				}
+			}},
+		// It reports what Rancher's planner obeys before it gives machines new plans
+		// (rancher pkg/capr/planner, Process; cluster-api util/annotations, IsPaused).
+		{Rule: transform.Rule{ID: paused, Severity: transform.Error, Guards: stages.Names(),
+			Doc: "The cluster is paused, by spec.paused of its Cluster API Cluster or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not apply a change to its machines."}.Because(
 			"Rancher stores the change and applies it to no machine.", "rancher/rancher pkg/capr/planner: spec.paused", "Ask who paused it, and unpause it.", ""),
-		row(pauseNotObeyed, transform.Error, Change.pauseNotObeyed, "The cluster's own object, or its Cluster API Cluster, has the annotation cluster.x-k8s.io/paused, which Rancher's planner ignores: a change would reach the machines although the cluster is intended to be paused.").Because(
+			Check: func(s Change, found *transform.Findings) {
+				const notBrought, fix = ": Rancher would not apply a change to the machines", "ask who paused it to resume it, and run the command again"
+				if headOf(s.Infrastructure).Spec.Paused {
+					found.On(s.at("spec.paused"), itsInfrastructure+" is paused"+notBrought, fix)
+				} else if annotated(s.ControlPlane) {
+					found.On(s.at("metadata.annotations"), "its RKEControlPlane has the annotation "+pausedAnnotation+notBrought, fix)
+				}
+			}},
+		// It finds the annotation where the planner does not look.
+		{Rule: transform.Rule{ID: pauseNotObeyed, Severity: transform.Error, Guards: stages.Names(),
+			Doc: "The cluster's own object, or its Cluster API Cluster, has the annotation cluster.x-k8s.io/paused, which Rancher's planner ignores: a change would reach the machines although the cluster is intended to be paused."}.Because(
 			"The person who set the annotation expects that nothing changes, and Rancher would change machines all the same.", "rancher/rancher pkg/capr/planner", "Ask who paused it, and remove the annotation, or pause it in the way that Rancher obeys.", "If that person agrees."),
-		row(noSnapshot, transform.Error, Change.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, also not from its UI.").Because(
+			Check: func(s Change, found *transform.Findings) {
+				for _, o := range []struct {
+					what string
+					raw  []byte
+				}{{"its object", s.Object}, {itsInfrastructure, s.Infrastructure}} {
+					if annotated(o.raw) {
+						found.On(s.at("metadata.annotations"), o.what+" has the annotation "+pausedAnnotation+", which Rancher ignores there: a change would reach the machines", "ask who paused it, and remove the annotation, or accept it with --accept "+pauseNotObeyed)
+					}
+				}
+			}},
+		// It finds what Rancher's controller of EtcdBackups wants (rancher
+		// pkg/controllers/management/etcdbackup, isBackupSet): without it an EtcdBackup gets
+		// no condition, ever.
+		{Rule: transform.Rule{ID: noSnapshot, Severity: transform.Error, Guards: stages.Names(),
+			Doc: "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, also not from its UI."}.Because(
 			"Rancher would record a snapshot that it cannot take.", "rancher/rancher pkg/controllers/management/etcdbackup", "Set services.etcd.backupConfig, or leave --etcd-snapshot out.", ""),
-		row(ManagedElsewhere, transform.Error, Change.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template created the cluster's object, and would revert a change: change its source instead. Clients of Rancher's own API, such as Terraform's rancher2 provider, leave no sign and are not found.").Because(
+			Check: func(s Change, found *transform.Findings) {
+				if !s.Snapshot {
+					return
+				}
+				engine, err := ReadEngine(s.Object)
+				backup, _, _ := unstructured.NestedFieldNoCopy(engine.Spec, "services", "etcd", "backupConfig")
+				if err == nil && engine.Spec != nil && backup == nil {
+					found.On(s.at("spec.rancherKubernetesEngineConfig.services.etcd"), "it has no backupConfig, and Rancher takes no etcd snapshot without one", "set backupConfig, with enabled: false if you do not want recurring snapshots, and wait until the cluster is Active; or run without --etcd-snapshot, after a snapshot in another way")
+				}
+			}},
+		{Rule: transform.Rule{ID: ManagedElsewhere, Severity: transform.Error, Guards: stages.Names(),
+			Doc: "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template created the cluster's object, and would revert a change: change its source instead. Clients of Rancher's own API, such as Terraform's rancher2 provider, leave no sign and are not found."}.Because(
 			"The program that made the object writes it again and reverts the stage, maybe in the middle of it.", "annotations and managedFields of the object", "Change the source that the program uses.", "If that program is stopped, or ignores the fields that the stages change."),
-		row(ValuesReplaced, transform.Error, Change.valuesReplaced, "On RKE1 the release of the cloud-controller-manager has values, such as an image mirror, that the run would drop or change without need: helm replaces all values of a release. Only a run that upgrades the release with helm checks it.").Because(
+			Check: func(s Change, found *transform.Findings) {
+				if s.Object == nil {
+					return
+				}
+				managers, err := managersOf(s.Object)
+				if err != nil {
+					found.On(s.at(""), "its origin is unknown: "+err.Error(), "check the object")
+				}
+				for _, m := range managers {
+					found.On(s.at("metadata"), m.Name+" created its object ("+m.Mark+"), and would revert a change", "change the source that "+m.Name+" uses, as plan shows, or accept it with --accept "+ManagedElsewhere)
+				}
+			}},
+		{Rule: transform.Rule{ID: ValuesReplaced, Severity: transform.Error, Guards: stages.Names(),
+			Doc: "On RKE1 the release of the cloud-controller-manager has values, such as an image mirror, that the run would drop or change without need: helm replaces all values of a release. Only a run that upgrades the release with helm checks it."}.Because(
 			"helm upgrade with a values file replaces all values of a release: an image mirror, a selector or resources disappear silently, and the pods might not start.", helmValues, "Write the values of the release to a file, and name it with --ccm-values.", "If no cluster needs the values any more."),
+			Check: func(s Change, found *transform.Findings) {
+				r := s.Release
+				if r == nil || len(r.Replaced) == 0 || r.File != "" {
+					return
+				}
+				const file = "values.yaml"
+				found.On(s.at(r.path()), r.title()+" has values that the run would drop or change, and the migration does not require it: "+strings.Join(r.Replaced, ", "),
+					"write them to a file, and run the command with --ccm-values "+file+": "+action.Command("helm get values %s --namespace %s --output yaml", r.Name, r.Namespace)+" > "+file+
+						"; if flags such as --ccm-image-repository set them in an earlier run, repeat the flags; to replace the values, use --accept "+ValuesReplaced)
+			}},
 		// A values file states what the operator wants, so what it does not have is only reported.
-		row(valuesNotInFile, transform.Warning, Change.valuesNotInFile, "With `--ccm-values`: on RKE1 the release of the cloud-controller-manager has values that the file drops or changes without need. helm gets those of the file.").Because(
+		{Rule: transform.Rule{ID: valuesNotInFile, Severity: transform.Warning, Guards: stages.Names(),
+			Doc: "With `--ccm-values`: on RKE1 the release of the cloud-controller-manager has values that the file drops or changes without need. helm gets those of the file."}.Because(
 			"The file is what the operator wants, and a file that is older than the release removes what was set since.", helmValues, "Add the values to the file.", ""),
+			Check: func(s Change, found *transform.Findings) {
+				r := s.Release
+				if r == nil || len(r.Replaced) == 0 || r.File == "" {
+					return
+				}
+				found.On(s.at(r.path()), r.title()+" has values that "+r.File+" does not have or changes, and helm gets those of the file: "+strings.Join(r.Replaced, ", "),
+					"add them to "+r.File+" if the cluster needs them; compare: "+action.Command("helm get values %s --namespace %s", r.Name, r.Namespace))
+			}},
 	}
 }
 
-func row(id string, severity transform.Severity, check func(Change, report), doc string) rule {
-	return rule{Rule: transform.Rule{ID: id, Severity: severity, Guards: stages.Names(), Doc: doc}, Check: func(c Change, found *transform.Findings) {
-		check(c, func(path, message, fix string) {
-			found.Add(transform.Finding{Path: strings.TrimSpace(c.Title + " " + path), Message: message, Fix: fix})
-		})
-	}}
-}
+// at is a place of the object.
+func (s Change) at(path string) string { return strings.TrimSpace(s.Title + " " + path) }
 
 // Rules are the rules, for the documentation.
 func Rules() []transform.Rule { return transform.RulesOf(table()) }
@@ -107,9 +188,6 @@ func Refuse(title string, findings []transform.Finding) error {
 	return &Refused{title, stop}
 }
 
-// report adds a finding about a place of the object.
-type report func(path, message, fix string)
-
 // head is as much of an object as its rules need.
 type head struct {
 	metav1.ObjectMeta `json:"metadata"`
@@ -128,81 +206,15 @@ func headOf(raw []byte) (h head) {
 	return h
 }
 
-func (s Change) deleting(found report) {
-	if headOf(s.Object).DeletionTimestamp != nil {
-		found("metadata.deletionTimestamp", "the cluster is being deleted", "leave it")
-	}
-}
-
-func (s Change) notSettled(found report) {
-	switch {
-	case s.Progress == nil || s.Progress.Done:
-	case s.Progress.Failed != "":
-		found("", "its last change failed: "+s.Progress.Failed, "repair it first, or accept it with --accept "+NotSettled)
-	default:
-		found("", "its last change is not applied: "+s.Progress.Waiting, "wait until it is applied, and run the command again, or accept it with --accept "+NotSettled)
-	}
-}
-
-func (s Change) managedElsewhere(found report) {
-	if s.Object == nil {
-		return
-	}
-	managers, err := managersOf(s.Object)
-	if err != nil {
-		found("", "its origin is unknown: "+err.Error(), "check the object")
-	}
-	for _, m := range managers {
-		found("metadata", m.Name+" created its object ("+m.Mark+"), and would revert a change", "change the source that "+m.Name+" uses, as plan shows, or accept it with --accept "+ManagedElsewhere)
-	}
-}
-
 // pausedAnnotation pauses an object of Cluster API, whatever its value.
 const pausedAnnotation = "cluster.x-k8s.io/paused"
 
 // itsInfrastructure is the name of the object in messages.
 const itsInfrastructure = "its Cluster of Cluster API"
 
-// paused reports what Rancher's planner obeys before it gives machines new plans
-// (rancher pkg/capr/planner, Process; cluster-api util/annotations, IsPaused).
-func (s Change) paused(found report) {
-	const notBrought, fix = ": Rancher would not apply a change to the machines", "ask who paused it to resume it, and run the command again"
-	if headOf(s.Infrastructure).Spec.Paused {
-		found("spec.paused", itsInfrastructure+" is paused"+notBrought, fix)
-	} else if annotated(s.ControlPlane) {
-		found("metadata.annotations", "its RKEControlPlane has the annotation "+pausedAnnotation+notBrought, fix)
-	}
-}
-
-// pauseNotObeyed finds the annotation where the planner does not look.
-func (s Change) pauseNotObeyed(found report) {
-	for _, o := range []struct {
-		what string
-		raw  []byte
-	}{{"its object", s.Object}, {itsInfrastructure, s.Infrastructure}} {
-		if annotated(o.raw) {
-			found("metadata.annotations", o.what+" has the annotation "+pausedAnnotation+", which Rancher ignores there: a change would reach the machines", "ask who paused it, and remove the annotation, or accept it with --accept "+pauseNotObeyed)
-		}
-	}
-}
-
 func annotated(raw []byte) bool {
 	_, set := headOf(raw).Annotations[pausedAnnotation]
 	return set
-}
-
-// noSnapshot finds what Rancher's controller of EtcdBackups wants (rancher
-// pkg/controllers/management/etcdbackup, isBackupSet): without it an EtcdBackup gets
-// no condition, ever.
-func (s Change) noSnapshot(found report) {
-	if !s.Snapshot {
-		return
-	}
-	engine, err := ReadEngine(s.Object)
-	backup, _, _ := unstructured.NestedFieldNoCopy(engine.Spec, "services", "etcd", "backupConfig")
-	if err == nil && engine.Spec != nil && backup == nil {
-		found("spec.rancherKubernetesEngineConfig.services.etcd", "it has no backupConfig, and Rancher takes no etcd snapshot without one", "set backupConfig, with enabled: false if you do not want recurring snapshots, and wait until the cluster is Active; or run without --etcd-snapshot, after a snapshot in another way")
-	}
 }
 
 // Release is a release of helm in the cluster that a run upgrades.
@@ -216,26 +228,6 @@ type Release struct {
 
 // helmValues is where helm decides which values a release gets.
 const helmValues = "helm/helm pkg/action/upgrade.go (reuseValues)"
-
-func (s Change) valuesReplaced(found report) {
-	r := s.Release
-	if r == nil || len(r.Replaced) == 0 || r.File != "" {
-		return
-	}
-	const file = "values.yaml"
-	found(r.path(), r.title()+" has values that the run would drop or change, and the migration does not require it: "+strings.Join(r.Replaced, ", "),
-		"write them to a file, and run the command with --ccm-values "+file+": "+action.Command("helm get values %s --namespace %s --output yaml", r.Name, r.Namespace)+" > "+file+
-			"; if flags such as --ccm-image-repository set them in an earlier run, repeat the flags; to replace the values, use --accept "+ValuesReplaced)
-}
-
-func (s Change) valuesNotInFile(found report) {
-	r := s.Release
-	if r == nil || len(r.Replaced) == 0 || r.File == "" {
-		return
-	}
-	found(r.path(), r.title()+" has values that "+r.File+" does not have or changes, and helm gets those of the file: "+strings.Join(r.Replaced, ", "),
-		"add them to "+r.File+" if the cluster needs them; compare: "+action.Command("helm get values %s --namespace %s", r.Name, r.Namespace))
-}
 
 func (r *Release) path() string { return "helm release " + r.Namespace + "/" + r.Name }
 

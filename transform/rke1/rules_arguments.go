@@ -14,6 +14,30 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
+// argumentRules are those about the arguments of components.
+func argumentRules() []rule {
+	return []rule{
+		{Rule: transform.Rule{ID: "extra-args-type", Severity: transform.Error, Guards: rules.EveryEdit,
+			Doc: "A value in extra_args is not a string. Rancher's API rejects it; RKE itself accepts it, so it is a note in a cluster.yml."}.Because(
+			"Rancher's API takes only strings and refuses the object.", "rancher/rke types: ExtraArgs is a map of strings", "Quote the value; `rke-lm lint --fix` does so.", "In a cluster.yml, where RKE reads it."),
+			Check: func(m *migration, found *transform.Findings) {
+				for _, a := range m.unquoted() {
+					f := found.At(a.Node(), "the value of an argument must be a string; Rancher's API rejects other types", "quote it")
+					if m.spelling == snake {
+						f.Message, f.Severity = "the value of an argument must be a string; RKE itself accepts this one, and Rancher's API rejects it", transform.Note
+					}
+				}
+			}, Fix: (*migration).quoteExtraArgs},
+		{Rule: rules.UnknownConfigKey.WithDoc(
+			"A service in a cluster.yml is written with an underscore (kube_controller), as in Rancher's templates; RKE itself ignores it."),
+			Check: func(m *migration, found *transform.Findings) {
+				for _, n := range m.underscored() {
+					found.At(n, "this is not a service of RKE, so everything below it is ignored", "write "+dashed(n.Key()))
+				}
+			}, Fix: (*migration).spellServices},
+	}
+}
+
 // unquoted returns the flags whose values are booleans or numbers.
 func (m *migration) unquoted() []args.Arg {
 	var found []args.Arg
@@ -28,15 +52,6 @@ func (m *migration) unquoted() []args.Arg {
 		}
 	}
 	return found
-}
-
-func (m *migration) extraArgsType(found *transform.Findings) {
-	for _, a := range m.unquoted() {
-		f := found.At(a.Node(), "the value of an argument must be a string; Rancher's API rejects other types", "quote it")
-		if m.spelling == snake {
-			f.Message, f.Severity = "the value of an argument must be a string; RKE itself accepts this one, and Rancher's API rejects it", transform.Note
-		}
-	}
 }
 
 func (m *migration) quoteExtraArgs() []transform.Correction {
@@ -55,12 +70,6 @@ func (m *migration) underscored() []yamledit.Node {
 }
 
 func dashed(key string) string { return strings.ReplaceAll(key, "_", "-") }
-
-func (m *migration) unknownService(found *transform.Findings) {
-	for _, n := range m.underscored() {
-		found.At(n, "this is not a service of RKE, so everything below it is ignored", "write "+dashed(n.Key()))
-	}
-}
 
 func (m *migration) spellServices() []transform.Correction {
 	return lists.Map(m.underscored(), func(n yamledit.Node) transform.Correction {
