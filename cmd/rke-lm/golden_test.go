@@ -68,7 +68,8 @@ func shows(t testing.TB, code int, line string, want ...string) ran {
 }
 
 // TestGolden runs the verbs on every case of testdata/golden. Cases rule-ID and
-// rule-ID-not show one rule; in those of live clusters the input is a dump.
+// rule-ID-not show one rule; in those of live clusters the input is a dump. golden_rules_test.go has those of changes and of
+// the objects of a Rancher.
 func TestGolden(t *testing.T) {
 	sweep(t)
 	var ran []golden.Case
@@ -121,8 +122,15 @@ func outputsOf(t *testing.T, c golden.Case, message stageTexts) map[string]strin
 	if strings.HasPrefix(c.Name, "screens-") {
 		return files
 	}
-	if isLive(c) {
+	switch {
+	case isLive(c):
 		keep("verify.txt", run("verify"))
+		return files
+	case isReview(c):
+		keep("review.txt", reviewOf(t, c))
+		return files
+	case isRancher(c):
+		keep("migrate.txt", migratedOf(t, c))
 		return files
 	}
 	plan := run("plan", "-o", "json")

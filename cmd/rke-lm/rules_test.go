@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -141,18 +140,5 @@ func TestEveryRuleIsExplained(t *testing.T) {
 		message := runHere(t, "", "rules", r.Name)
 		never := strings.Contains(message.stdout, "--accept is refused")
 		assert.Truef(t, message.code == transform.ExitDone && never != r.Acceptable, "rules %s: exit code %d\n%s", r.Name, message.code, message.stdout)
-	}
-}
-
-// TestEveryRuleThatIsPrintedIsExplained reads the names that the golden cases print.
-func TestEveryRuleThatIsPrintedIsExplained(t *testing.T) {
-	known := run.RuleNames(formats())
-	printed := regexp.MustCompile(`(?m)^ *(?:error|warning|note) ([a-z-]+)  `)
-	for _, c := range golden.Inputs(t) {
-		for _, file := range c.Outputs() {
-			for _, m := range printed.FindAllStringSubmatch(file, -1) {
-				assert.Truef(t, slices.Contains(known, m[1]), "%s prints the rule %s, which `rke-lm rules` does not know", c.Name, m[1])
-			}
-		}
 	}
 }

@@ -1,7 +1,8 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package golden reads and writes the golden cases below testdata/golden. Only tests use it.
+// Package golden reads and writes the golden cases below testdata/golden. Only tests use it, of packages two folders
+// below the module.
 //
 // An archive is plain txtar. It holds one case, or several that belong together: input.yaml of rke1-values.txtar is of
 // the case rke1-values, and crlf/input.yaml of the case rke1-values-crlf. What a test gives to the command comes first,
@@ -14,12 +15,14 @@
 package golden
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -36,15 +39,18 @@ type Case struct {
 	archive, folder string // where it is stored
 }
 
+// isMain reports whether a file is the one that its case is about.
+func isMain(name string) bool { return name == "dump.yaml" || strings.HasPrefix(name, "input.") }
+
 // isInput reports whether a file of a case is given to the command, and not printed by it.
 func isInput(name string) bool {
-	return slices.Contains([]string{"flags", "kustomization.yaml", "values.yaml", "dump.yaml"}, name) || strings.HasPrefix(name, "input.")
+	return isMain(name) || slices.Contains([]string{"flags", "kustomization.yaml", "values.yaml", "release.yaml", "change.diff"}, name)
 }
 
 // Input returns the name of the file that the case is about.
 func (c Case) Input() string {
 	for name := range c.Files {
-		if name == "dump.yaml" || strings.HasPrefix(name, "input.") {
+		if isMain(name) {
 			return name
 		}
 	}
@@ -58,16 +64,18 @@ func (c Case) Text() string { return c.Files[c.Input()] }
 func (c Case) Flags() []string { return strings.Fields(c.Files["flags"]) }
 
 // Outputs are the files that the command has to print.
-func (c Case) Outputs() map[string]string {
-	out := maps.Clone(c.Files)
-	maps.DeleteFunc(out, func(name, _ string) bool { return isInput(name) })
-	return out
+func (c Case) Outputs() map[string]string { return c.only(false) }
+
+// only are the inputs of the case, or its outputs.
+func (c Case) only(inputs bool) map[string]string {
+	files := maps.Clone(c.Files)
+	maps.DeleteFunc(files, func(name, _ string) bool { return isInput(name) != inputs })
+	return files
 }
 
 // With is the case with other outputs.
 func (c Case) With(outputs map[string]string) Case {
-	files := maps.Clone(c.Files)
-	maps.DeleteFunc(files, func(name, _ string) bool { return !isInput(name) })
+	files := c.only(true)
 	maps.Copy(files, outputs)
 	c.Files = files
 	return c
@@ -77,44 +85,39 @@ func (c Case) With(outputs map[string]string) Case {
 func (c Case) LayOut(t testing.TB) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), c.Name)
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
+	err := os.Mkdir(folder, 0o755)
+	for name, text := range c.only(true) {
+		err = cmp.Or(err, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
-	for name, text := range c.Files {
-		if !isInput(name) {
-			continue
-		}
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return folder
 }
 
-// top is where testdata/golden is; it is found before a test changes the folder.
-var top, errTop = func() (string, error) {
-	folder, err := os.Getwd()
-	for err == nil {
-		cases := filepath.Join(folder, "testdata", "golden")
-		_, noModule := os.Stat(filepath.Join(folder, "go.mod"))
-		_, noCases := os.Stat(cases) // modules of their own below have none
-		if noModule == nil && noCases == nil {
-			return cases, nil
-		}
-		if filepath.Dir(folder) == folder {
-			return "", errors.New("no module with testdata/golden above the test")
-		}
-		folder = filepath.Dir(folder)
-	}
-	return "", err
-}()
+// top is where the archives are; it is found before a test changes the folder.
+var top, errTop = filepath.Abs("../../testdata/golden")
 
-// stored holds all cases.
+// stored are all cases.
 var stored = sync.OnceValues(func() ([]Case, error) {
-	if errTop != nil {
-		return nil, errTop
+	archives, err := filepath.Glob(filepath.Join(top, "*.txtar"))
+	if err = cmp.Or(errTop, err); err != nil {
+		return nil, err
 	}
-	return readAll(top)
+	var cases []Case
+	for _, archive := range archives {
+		packed, err := os.ReadFile(archive)
+		if err != nil {
+			return nil, err
+		}
+		some, err := unpack(strings.TrimSuffix(filepath.Base(archive), ".txtar"), packed)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", archive, err)
+		}
+		cases = append(cases, some...)
+	}
+	slices.SortFunc(cases, func(a, b Case) int { return strings.Compare(a.Name, b.Name) })
+	return cases, nil
 })
 
 // Inputs returns the cases whose names begin with one of these, in their order.
@@ -124,12 +127,9 @@ func Inputs(t testing.TB, prefixes ...string) []Case {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var some []Case
-	for _, c := range all {
-		if len(prefixes) == 0 || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(c.Name, p) }) {
-			some = append(some, c)
-		}
-	}
+	some := slices.DeleteFunc(slices.Clone(all), func(c Case) bool {
+		return len(prefixes) > 0 && !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(c.Name, p) })
+	})
 	if len(some) == 0 {
 		t.Fatalf("no golden cases %s", strings.Join(prefixes, ", "))
 	}
@@ -148,34 +148,48 @@ func Input(t testing.TB, name string) Case {
 	return Case{}
 }
 
-func readAll(folder string) ([]Case, error) {
-	archives, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
-	if err != nil {
-		return nil, err
+// What is said of a member after its name.
+const (
+	noNewline = ",no-newline"
+	quoted    = ",quoted"
+)
+
+// likeMarker is a line that begins a member, or that the library takes for one.
+var likeMarker = regexp.MustCompile(`(?m)^-- .*--\r?$`)
+
+// member is a file of an archive that can hold any bytes.
+func member(name, text string) (f txtar.File, err error) {
+	f = txtar.File{Name: name, Data: []byte(text)}
+	if len(text) > 0 && !strings.HasSuffix(text, "\n") {
+		f = txtar.File{Name: name + noNewline, Data: append(f.Data, '\n')}
 	}
-	var cases []Case
-	for _, archive := range archives {
-		packed, err := os.ReadFile(archive)
-		if err != nil {
-			return nil, err
-		}
-		some, err := unpack(strings.TrimSuffix(filepath.Base(archive), ".txtar"), packed)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", archive, err)
-		}
-		cases = append(cases, some...)
+	if likeMarker.Match(f.Data) {
+		f.Name += quoted
+		f.Data, err = txtar.Quote(f.Data)
 	}
-	slices.SortFunc(cases, func(a, b Case) int { return strings.Compare(a.Name, b.Name) })
-	return cases, nil
+	return f, err
 }
 
-// unpack returns the cases of an archive.
+// content returns the name and the bytes of a file from its member.
+func content(f txtar.File) (name, text string, err error) {
+	name, isQuoted := strings.CutSuffix(f.Name, quoted)
+	if isQuoted {
+		f.Data, err = txtar.Unquote(f.Data)
+	}
+	name, cut := strings.CutSuffix(name, noNewline)
+	if cut {
+		f.Data = bytes.TrimSuffix(f.Data, []byte("\n"))
+	}
+	return name, string(f.Data), err
+}
+
+// unpack returns the cases of an archive, in the order of their folders.
 func unpack(archive string, packed []byte) ([]Case, error) {
 	cases := map[string]Case{} // by folder
 	for _, f := range txtar.Parse(packed).Files {
 		name, text, err := content(f)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
 		folder, file, deep := strings.Cut(name, "/")
 		if !deep {
@@ -191,39 +205,37 @@ func unpack(archive string, packed []byte) ([]Case, error) {
 		}
 		c.Files[file] = text
 	}
-	return slices.Collect(maps.Values(cases)), nil
+	return slices.SortedFunc(maps.Values(cases), byFolder), nil
 }
+
+func byFolder(a, b Case) int { return strings.Compare(a.folder, b.folder) }
 
 // pack is the archive of cases. What it stores is read again, and has to be the same.
 func pack(cases []Case) ([]byte, error) {
 	var a txtar.Archive
-	slices.SortFunc(cases, func(a, b Case) int { return strings.Compare(a.folder, b.folder) })
+	slices.SortFunc(cases, byFolder)
 	for _, c := range cases {
 		for _, name := range slices.SortedFunc(maps.Keys(c.Files), byOrder) {
 			f, err := member(strings.TrimPrefix(c.folder+"/"+name, "/"), c.Files[name])
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			a.Files = append(a.Files, f)
 		}
 	}
 	packed := txtar.Format(&a)
 	again, err := unpack(cases[0].archive, packed)
-	if err != nil {
-		return nil, err
+	if err == nil && !slices.EqualFunc(again, cases, func(a, b Case) bool { return maps.Equal(a.Files, b.Files) }) {
+		err = errors.New("what is stored would not be read as what it was")
 	}
-	slices.SortFunc(again, func(a, b Case) int { return strings.Compare(a.folder, b.folder) })
-	if !slices.EqualFunc(again, cases, func(a, b Case) bool { return maps.Equal(a.Files, b.Files) }) {
-		return nil, errors.New("what is stored would not be read as what it was")
-	}
-	return packed, nil
+	return packed, err
 }
 
 // byOrder compares the names of members: inputs come first.
 func byOrder(a, b string) int {
 	rank := func(name string) int {
 		switch {
-		case name == "dump.yaml" || strings.HasPrefix(name, "input."):
+		case isMain(name):
 			return 0
 		case isInput(name):
 			return 1
@@ -268,9 +280,8 @@ func Stored(name string) string {
 
 // Replace writes a file of the folder that has other bytes.
 func Replace(name string, text []byte) error {
-	path := filepath.Join(top, name)
-	if is, err := os.ReadFile(path); err == nil && string(is) == string(text) {
+	if Stored(name) == string(text) {
 		return nil
 	}
-	return os.WriteFile(path, text, 0o644)
+	return os.WriteFile(filepath.Join(top, name), text, 0o644)
 }

@@ -87,3 +87,15 @@ func TestEveryCaseIsStoredAsItIsRead(t *testing.T) {
 		assert.Truef(t, err == nil && string(packed) == Stored(archive+".txtar"), "%s: %v; run: make golden", archive, err)
 	}
 }
+
+// People read them, and download them with the module.
+func TestTheArchivesAreFewAndSmall(t *testing.T) {
+	archives, bytes := map[string]bool{}, 0
+	for _, c := range Inputs(t) {
+		archives[c.archive] = true
+		for _, text := range c.Files {
+			bytes += len(text)
+		}
+	}
+	assert.Truef(t, len(archives) <= 250 && bytes <= 3_000_000, "%d archives with %d bytes", len(archives), bytes)
+}
