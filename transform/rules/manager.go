@@ -5,6 +5,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 
 	"golang.org/x/mod/semver"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -33,10 +35,8 @@ var (
 )
 
 // CCMArgsUnsafe finds arguments that end a cloud-controller-manager.
-var CCMArgsUnsafe = ofCharts(
-	transform.Rule{
-		ID: "ccm-args-unsafe", Severity: transform.Error, Guards: ChartRuns,
-	}.Because("The manager is healthy as long as it waits, and exits at the moment it acquires the lease, which is the switch.", transform.SourceAWS, "Set --cloud-provider=aws and --configure-cloud-routes=false, or --cluster-cidr where the VPC has pod routes.", "If the log of a manager that holds its lease shows that it runs."),
+var CCMArgsUnsafe = ofCharts(transform.Rule{ID: "ccm-args-unsafe", Severity: transform.Error, Guards: ChartRuns}.Because(
+	"The manager is healthy as long as it waits, and exits at the moment it acquires the lease, which is the switch.", transform.SourceAWS, "Set --cloud-provider=aws and --configure-cloud-routes=false, or --cluster-cidr where the VPC has pod routes.", "If the log of a manager that holds its lease shows that it runs."),
 	func(c Chart, found *transform.Findings) {
 		if c.RoutesUnsafe() {
 			found.Add(c.At(RoutesUnsafe, RoutesFix, chartArgs))
@@ -47,8 +47,7 @@ var CCMArgsUnsafe = ofCharts(
 		if c.LacksRights() {
 			found.Add(c.At("the chart does not grant the permission to get serviceaccounts that is required by --use-service-account-credentials", "remove the argument, or grant the permission in clusterRoleRules", chartArgs))
 		}
-	},
-)
+	})
 
 // What to say of a manager whose routes are on without a range of addresses, which
 // ccm.RoutesUnsafe finds.
@@ -92,17 +91,14 @@ func workload(b leadermigration.Bundle) (ccm.Workload, bool) {
 
 // CCMFlagMissing finds a second owner of the cloud controllers: a chart next to an in-tree
 // kube-controller-manager.
-var CCMFlagMissing = ofCharts(
-	transform.Rule{
-		ID: "ccm-flag-missing", Severity: transform.Error, Guards: TheChart,
-		Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration.",
-	}.Because("Two managers run the cloud controllers now: both create, change and delete load balancers and routes.", transform.SourceMigration, "Add --enable-leader-migration to the cloud-controller-manager, or remove it until its stage.", "With --no-leader-migration, where the switch follows at once."),
+var CCMFlagMissing = ofCharts(transform.Rule{ID: "ccm-flag-missing", Severity: transform.Error, Guards: TheChart,
+	Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration."}.Because(
+	"Two managers run the cloud controllers now: both create, change and delete load balancers and routes.", transform.SourceMigration, "Add --enable-leader-migration to the cloud-controller-manager, or remove it until its stage.", "With --no-leader-migration, where the switch follows at once."),
 	func(c Chart, found *transform.Findings) {
 		if !c.Migrates() {
 			SecondOwner(c.At("", "add --"+leaderFlag+"=true, as the stage install-ccm does", chartArgs), c.Target, found)
 		}
-	},
-)
+	})
 
 // SecondWorkload checks a cloud-controller-manager that manifests run without the chart,
 // next to an in-tree kube-controller-manager.
@@ -130,11 +126,9 @@ func SecondOwner(f transform.Finding, t transform.Target, found *transform.Findi
 
 // CCMMinorSkew finds an image of the cloud-controller-manager that does not belong to
 // the cluster's release. A format describes what of it a file shows.
-var CCMMinorSkew = ofCharts(
-	transform.Rule{ID: "ccm-minor-skew", Severity: transform.Error, Guards: slices.Concat(TheChart, []string{stages.UpgradeCCM})}.Because(
-		"From 1.28 on the manager names its controllers differently: with the default configuration services and routes run in both managers.", transform.SourceAWS+"; "+transform.SourceConfiguration, "Use the image of the cluster's minor, or add --leader-migration-config generate.", "If each manager has a configuration with its own names."),
-	minorSkew,
-)
+var CCMMinorSkew = ofCharts(transform.Rule{ID: "ccm-minor-skew", Severity: transform.Error, Guards: slices.Concat(TheChart, []string{stages.UpgradeCCM})}.Because(
+	"From 1.28 on the manager names its controllers differently: with the default configuration services and routes run in both managers.", transform.SourceAWS+"; "+transform.SourceConfiguration, "Use the image of the cluster's minor, or add --leader-migration-config generate.", "If each manager has a configuration with its own names."),
+	minorSkew)
 
 // Renamed reports whether a manager of a version takes part in the migration by the
 // default configuration of 1.28 and later, whose controllers have other names than
@@ -175,10 +169,9 @@ func minorSkew(c Chart, found *transform.Findings) {
 
 // CCMNotInFile is for an external cluster whose cloud-controller-manager the file does
 // not show.
-var CCMNotInFile = transform.Rule{
-	ID: plan.RuleNotInFile, Severity: transform.Warning, Guards: TheChart,
-	Doc: "The provider is external, and no cloud-controller-manager of AWS is in the file: it was installed in another way, or there is none. Until it is accepted, plan --exit-code gives 1.",
-}.Because("The cluster is external and the file shows no manager. If there is none, no new node is initialized and no load balancer is made.", transform.SourceAWS, "Check with `rke-lm verify` whether one runs; apply install-ccm with --stage if not.", "If the manager is installed from another place, and `rke-lm verify` finds it.")
+var CCMNotInFile = transform.Rule{ID: plan.RuleNotInFile, Severity: transform.Warning, Guards: TheChart,
+	Doc: "The provider is external, and no cloud-controller-manager of AWS is in the file: it was installed in another way, or there is none. Until it is accepted, plan --exit-code gives 1."}.Because(
+	"The cluster is external and the file shows no manager. If there is none, no new node is initialized and no load balancer is made.", transform.SourceAWS, "Check with `rke-lm verify` whether one runs; apply install-ccm with --stage if not.", "If the manager is installed from another place, and `rke-lm verify` finds it.")
 
 // NotInFile is about the node that makes the cluster external; or is what else to do than
 // to accept the rule.
@@ -189,11 +182,9 @@ func NotInFile(n yamledit.Node, or string, found *transform.Findings) {
 }
 
 // CCMUnschedulable finds control planes on which the chart runs no pod.
-var CCMUnschedulable = ofCharts(
-	transform.Rule{
-		ID: "ccm-unschedulable", Severity: transform.Error, Guards: ChartRuns,
-		Doc: "With the node selector or the tolerations of the chart the cloud-controller-manager cannot be scheduled to the nodes of a class of control planes.",
-	}.Because("The DaemonSet has no pod on the control planes, and `kubectl rollout status` still reports success.", "rancher/rancher pkg/capr/planner: taints without a value on control planes and etcd", "Use the selector and tolerations that the stage writes: operator Exists.", "If other machines than the file shows carry the manager."),
+var CCMUnschedulable = ofCharts(transform.Rule{ID: "ccm-unschedulable", Severity: transform.Error, Guards: ChartRuns,
+	Doc: "With the node selector or the tolerations of the chart the cloud-controller-manager cannot be scheduled to the nodes of a class of control planes."}.Because(
+	"The DaemonSet has no pod on the control planes, and `kubectl rollout status` still reports success.", "rancher/rancher pkg/capr/planner: taints without a value on control planes and etcd", "Use the selector and tolerations that the stage writes: operator Exists.", "If other machines than the file shows carry the manager."),
 	func(c Chart, found *transform.Findings) {
 		for _, class := range c.Nodes() {
 			if why := c.Refuses(class); why != "" {
@@ -202,16 +193,13 @@ var CCMUnschedulable = ofCharts(
 				return
 			}
 		}
-	},
-)
+	})
 
 // ChartUnpinned finds a chart that a new release changes. A format describes what of it a file
 // shows.
-var ChartUnpinned = ofCharts(
-	transform.Rule{ID: "chart-unpinned", Severity: transform.Error, Guards: TheChart}.Because(
-		"helm-controller installs the newest chart at each change, and with it another image and other defaults.", "k3s-io/helm-controller; "+transform.SourceAWS, "Set an exact version and image.tag.", "If the repository of charts has one version only."),
-	TagUnpinned,
-)
+var ChartUnpinned = ofCharts(transform.Rule{ID: "chart-unpinned", Severity: transform.Error, Guards: TheChart}.Because(
+	"helm-controller installs the newest chart at each change, and with it another image and other defaults.", "k3s-io/helm-controller; "+transform.SourceAWS, "Set an exact version and image.tag.", "If the repository of charts has one version only."),
+	TagUnpinned)
 
 // TagUnpinned checks the image of one chart.
 func TagUnpinned(c Chart, found *transform.Findings) {
@@ -227,9 +215,8 @@ func TagUnpinned(c Chart, found *transform.Findings) {
 
 // CloudConfigLost is for a provider's configuration, which an external provider
 // ignores. A format describes where its own has one.
-var CloudConfigLost = transform.Rule{
-	ID: "cloud-config-lost", Severity: transform.Error, Guards: TheSwitch,
-}.Because("An external kube-controller-manager does not read the file: load balancers then get default subnets, tags and security groups.", transform.SourceAWS, "Pass the content to the cloud-controller-manager with --cloud-config.", "If the chart has the content, or the content only repeats the defaults of the provider.")
+var CloudConfigLost = transform.Rule{ID: "cloud-config-lost", Severity: transform.Error, Guards: TheSwitch}.Because(
+	"An external kube-controller-manager does not read the file: load balancers then get default subnets, tags and security groups.", transform.SourceAWS, "Pass the content to the cloud-controller-manager with --cloud-config.", "If the chart has the content, or the content only repeats the defaults of the provider.")
 
 // ConfigCarried is about a configuration that the stages carry: a note.
 func ConfigCarried(n yamledit.Node, found *transform.Findings) {
@@ -241,4 +228,24 @@ func ConfigCarried(n yamledit.Node, found *transform.Findings) {
 func ConfigLost(n yamledit.Node, why string, found *transform.Findings) {
 	found.At(n, "an external provider ignores this configuration"+why,
 		"carry its content to the cloud-controller-manager as --cloud-config, then --accept "+CloudConfigLost.ID)
+}
+
+// ServiceOverrideNames is for endpoints of one's own in a provider's configuration. The
+// cloud-controller-manager of 1.33.1 and later compares the names of services with those of
+// the second version of the AWS SDK, and ignores a section with another name
+// (kubernetes/cloud-provider-aws, pkg/providers/v1/config/config.go at v1.33.0, v1.33.1 and
+// v1.34.3).
+var ServiceOverrideNames = transform.Rule{ID: "service-override-names", Severity: transform.Error, Guards: TheChart,
+	Doc: "A section ServiceOverride of the provider's configuration names a service as managers before 1.33 do, and no section names it as later ones do: the cloud-controller-manager of Kubernetes 1.33 and later ignores it and calls the public endpoint."}.Because(
+	"The manager ignores the section and calls the public endpoint of AWS, which a VPC without a way to the internet does not reach.", "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go at v1.33.0, v1.33.1 and v1.34.3", "Add the same URL with the service names that the finding lists.", "If the public endpoints can be reached from the control planes.")
+
+// OverrideNames evaluates the text of a configuration, for a manager of a cluster's version.
+func OverrideNames(at yamledit.Node, version string, report transform.Report) {
+	if !k8s.From(version, "v1.33") {
+		return
+	}
+	for _, s := range aws.IgnoredOverrides(at.StringAt()) {
+		report(at, "the cloud-controller-manager of Kubernetes 1.33 and later ignores the section ServiceOverride of the service "+s.Before+", and calls the public endpoint",
+			"add a section with the same URL for Service = "+strings.Join(s.Since, ", and one for Service = "))
+	}
 }
