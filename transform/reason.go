@@ -23,11 +23,6 @@ const (
 	SourceRemovals      = "kubernetes/kubernetes CHANGELOG/CHANGELOG-1.27.md: the in-tree AWS provider and its gates are removed"
 )
 
-// Texts are what Because takes, for a rule that another table has as well.
-func (r Reason) Texts() (why, source, repair, accept string) {
-	return r.Why, r.Source, r.Repair, r.Accept
-}
-
 // Because is the rule with its reason.
 func (r Rule) Because(why, source, repair, accept string) Rule {
 	r.Reason = Reason{why, source, repair, accept}

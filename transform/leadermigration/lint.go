@@ -116,7 +116,7 @@ func rules() []rule {
 				}
 			}},
 		{Rule: transform.Rule{ID: RuleNodeIPAM, Severity: transform.Error,
-			Doc: "A LeaderMigrationConfiguration lists nodeipam, which the cloud-controller-manager of AWS does not have: no manager would assign pod CIDRs to nodes."}.Because(NoNodeIPAM.Texts()),
+			Doc: "A LeaderMigrationConfiguration lists nodeipam, which the cloud-controller-manager of AWS does not have: no manager would assign pod CIDRs to nodes.", Reason: NoNodeIPAM},
 			Check: func(r reading, found *transform.Findings) {
 				for _, e := range r.entries("name") {
 					if !r.NodeIPAM && nodeIPAM.either(e.value) {

@@ -76,7 +76,7 @@ func argumentRules() []rule {
 		{Rule: rules.NodeRename.WithDoc(
 			"With the in-tree provider the name of a Node is the private DNS name of EC2, regardless of --hostname-override. An external kubelet uses the host name or the override, and a node whose name changes registers as a new Node. --end-state accepts it. Before the switch it is a warning."), Check: (*migration).nodeRename},
 		{Rule: transform.Rule{ID: leadermigration.RuleNodeIPAM, Severity: transform.Error, Guards: rules.BothManagers,
-			Doc: "nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod CIDR."}.Because(leadermigration.NoNodeIPAM.Texts()),
+			Doc: "nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod CIDR.", Reason: leadermigration.NoNodeIPAM},
 			Check: func(m *migration, found *transform.Findings) {
 				if m.Component == cloudManager {
 					if m.target.NodeIPAM && m.isAWS() {

@@ -33,11 +33,11 @@ func Rules() []transform.Rule { return transform.RulesOf(liveRules()) }
 func liveRules() []rule {
 	return []rule{
 		{Rule: transform.Rule{ID: rules.CCMArgsUnsafe.ID, Severity: transform.Error, Guards: managerRuns,
-			Doc: "With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr."}.Because(rules.CCMArgsUnsafe.Reason.Texts()), Check: (*evaluation).ccmArgsUnsafe, Lacks: anyArguments},
+			Doc: "With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr.", Reason: rules.CCMArgsUnsafe.Reason}, Check: (*evaluation).ccmArgsUnsafe, Lacks: anyArguments},
 		{Rule: transform.Rule{ID: "ccm-removed", Severity: transform.Error, Guards: managerRuns,
-			Doc: "kube-controller-manager is external, and no pod of the cloud-controller-manager exists: no manager runs the cloud controllers. Also without --stage."}.Because(rules.CCMRemoved.Texts()), Check: (*evaluation).ccmRemoved, Lacks: seen(observed.Pods, observed.Leases)},
+			Doc: "kube-controller-manager is external, and no pod of the cloud-controller-manager exists: no manager runs the cloud controllers. Also without --stage.", Reason: rules.CCMRemoved}, Check: (*evaluation).ccmRemoved, Lacks: seen(observed.Pods, observed.Leases)},
 		{Rule: transform.Rule{ID: "cluster-not-settled", Severity: transform.Error, Guards: always,
-			Doc: "On Rancher's own cluster: Rancher or a machine has not applied the last change of a cluster."}.Because(rules.NotSettled.Texts()), Check: (*evaluation).clusterNotSettled, Lacks: ranchers},
+			Doc: "On Rancher's own cluster: Rancher or a machine has not applied the last change of a cluster.", Reason: rules.NotSettled}, Check: (*evaluation).clusterNotSettled, Lacks: ranchers},
 		{Rule: transform.Rule{ID: "cordon-left", Severity: transform.Error, Guards: uncordoned,
 			Doc: "A node that rke-lm cordoned is still cordoned."}.Because(
 			"No pod is scheduled to the node any more.", "rke-lm annotates what it cordons", "Run the stage uncordon-control-plane.", "If the node is cordoned for another reason by now."), Check: (*evaluation).cordonLeft, Lacks: seen(observed.Nodes), Needed: ofStages(released)},
@@ -69,7 +69,7 @@ func liveRules() []rule {
 			Doc: "The migration lease is held by another manager than the stage expects, or by a kube-controller-manager that is external and runs nothing."}.Because(
 			"The stage did not do what it promised, or the holder runs nothing.", transform.SourceMigration, "Check the arguments of the manager that holds the lease.", "If both managers are able to run the controllers at this stage."), Check: (*evaluation).leaseWrongOwner, Lacks: seen(observed.Leases), Needed: ofStages(underLease)},
 		{Rule: transform.Rule{ID: rules.LeaseTimingsUnsafe.ID, Severity: transform.Error, Guards: always,
-			Doc: rules.LeaseTimingsUnsafe.Doc}.Because(rules.LeaseTimingsUnsafe.Reason.Texts()), Check: (*evaluation).leaseTimingsUnsafe, Lacks: timingsSeen},
+			Doc: rules.LeaseTimingsUnsafe.Doc, Reason: rules.LeaseTimingsUnsafe.Reason}, Check: (*evaluation).leaseTimingsUnsafe, Lacks: timingsSeen},
 		{Rule: transform.Rule{ID: "load-balancer-changed", Severity: transform.Warning, Guards: always,
 			Doc: "A Service has another load balancer than in the snapshot."}.Because(
 			"Clients use the host name of the old load balancer.", transform.SourceAWS, "Update what refers to the old name, or restore the Service.", "If the Service was made again on purpose."), Check: (*evaluation).loadBalancerChanged, Lacks: compared(observed.Services)},

@@ -58,7 +58,7 @@ func table() []rule {
 				}
 			}},
 		{Rule: transform.Rule{ID: NotSettled, Severity: transform.Error, Guards: stages.Names(),
-			Doc: "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed."}.Because(rules.NotSettled.Texts()),
+			Doc: "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed.", Reason: rules.NotSettled},
 			Check: func(s Change, found *transform.Findings) {
 				switch {
 				case s.Progress == nil || s.Progress.Done:
