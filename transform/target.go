@@ -5,8 +5,12 @@ package transform
 
 import (
 	"cmp"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -148,3 +152,88 @@ func (t Target) Stepwise() bool { return t.Version != "" && t.Upgrade != Upgrade
 
 // Lease returns the name of the migration lease.
 func (t Target) Lease() string { return cmp.Or(t.LeaseName, DefaultLease) }
+
+// Situation is what a cluster's release and its provider leave of a migration. The
+// in-tree provider ended with Kubernetes 1.26: later releases have no manager to migrate
+// from, and leader migration has nothing to migrate.
+type Situation string
+
+const (
+	// InTree is a cluster whose kube-controller-manager runs the cloud controllers, or ran
+	// them when its migration began.
+	InTree Situation = "in-tree"
+	// Broken is a cluster of 1.27 or later whose components get the provider aws: they do
+	// not start. Machines that were not upgraded yet still run the in-tree controllers.
+	Broken Situation = "broken"
+	// NamesOnly is a cluster of RKE2 that runs without a cloud provider: aws only takes the
+	// names of nodes from the instance metadata.
+	NamesOnly Situation = "names-only"
+	// External is a cluster of 1.27 or later that is external, and whose documents have
+	// nothing of leader migration.
+	External Situation = "external"
+	// Rescued is an external cluster of a release on which it was broken, if it ever was aws.
+	Rescued Situation = "rescued"
+)
+
+// SwitchFirst reports whether the switch comes before the cloud-controller-manager: its machines
+// may have control planes that still run the in-tree controllers.
+func (s Situation) SwitchFirst() bool { return s == Broken || s == Rescued }
+
+// HasInTreeProvider reports whether one manager hands the cloud controllers to the other one.
+// A situation that was not decided on is taken for the usual one.
+func (s Situation) HasInTreeProvider() bool { return s == "" || s == InTree }
+
+// In is the choice for a cluster in a situation: it is decided once, for the documents as
+// they are given, and kept while stages change them. Without an in-tree manager there is
+// no leader migration.
+func (t Target) In(s Situation) Target {
+	if t.Situation != "" {
+		return t
+	}
+	t.Situation = s
+	if !s.HasInTreeProvider() {
+		t.NoLeaderMigration, t.KeepLeaderMigration, t.LeaderMigrationConfig = true, false, ""
+	}
+	return t
+}
+
+// HostNames are, by Node, the names by which machines register if no cloud provider names
+// them: their host names, or names of their own in the kubelet's arguments; "" where it is not known.
+type HostNames map[string]string
+
+// ReadHostNames reads lines of a Node and a host name. A line without one is of a machine that did not answer.
+func ReadHostNames(file string, text []byte) (HostNames, error) {
+	of := HostNames{}
+	for i, line := range strings.Split(string(text), "\n") {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		host := strings.ToLower(strings.Join(words[1:], " ")) // as a kubelet takes it
+		if was, known := of[words[0]]; len(words) > 2 || known && was != host {
+			return nil, &yamledit.Error{File: file, Line: i + 1, What: "not the name of one Node and of its host", Do: "write a line NODE HOSTNAME for each Node, as the command in the guide prints them"}
+		}
+		of[words[0]] = host
+	}
+	return of, nil
+}
+
+// Equal reports whether each name is known, and is that of the Node.
+func (h HostNames) Equal() bool {
+	return len(h) > 0 && len(h.Changes())+len(h.Unknown()) == 0
+}
+
+// Changes lists the Nodes that would register by another name, with it.
+func (h HostNames) Changes() []string {
+	return h.where(func(node, host string) bool { return host != "" && host != node }, " to ")
+}
+
+// Unknown lists the Nodes whose host names are not known.
+func (h HostNames) Unknown() []string {
+	return h.where(func(_, host string) bool { return host == "" }, "")
+}
+
+func (h HostNames) where(is func(node, host string) bool, joint string) []string {
+	nodes := lists.Where(slices.Sorted(maps.Keys(h)), func(node string) bool { return is(node, h[node]) })
+	return lists.Map(nodes, func(node string) string { return node + joint + h[node] })
+}

@@ -4,14 +4,17 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
+	"github.com/rke-lm/rke-lm/internal/git"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/review"
@@ -115,4 +118,32 @@ func values(e yamledit.Entry, known map[string]Kind) ([]string, error) {
 		do = "quote it"
 	}
 	return nil, e.Value.Errorf("this must be "+string(kind), do)
+}
+
+// Here returns the configuration file that counts in the current folder, from there: that of the folder, or of
+// the nearest one around it up to the top of its repository; "" for none. Outside of a
+// repository only the folder itself counts. A file in the home folder never does, whatever
+// is below it: it would change what a plan of any repository means.
+func Here() (string, error) {
+	home, _ := os.UserHomeDir()
+	top, here := git.Top(".")
+	top = cmp.Or(top, here)
+	for dir := here; ; dir = filepath.Dir(dir) {
+		path := filepath.Join(dir, Name)
+		_, err := os.Lstat(path) // a link is refused when it is read
+		switch {
+		case err == nil && !sameFolder(dir, home):
+			return filepath.Rel(here, path)
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return "", err
+		case dir == top || dir == filepath.Dir(dir):
+			return "", nil
+		}
+	}
+}
+
+func sameFolder(a, b string) bool {
+	is, _ := os.Stat(a) // nil for an error, which is no file
+	other, _ := os.Stat(b)
+	return os.SameFile(is, other)
 }

@@ -39,7 +39,9 @@ func (r *run) postcheck(ctx context.Context) error { return r.check(ctx, r.trans
 func (r *run) actBefore(ctx context.Context) error {
 	return forEach(ctx, r.transition.Stage.Before, r.action)
 }
-func (r *run) actAfter(ctx context.Context) error { return forEach(ctx, r.transition.Stage.After, r.action) }
+func (r *run) actAfter(ctx context.Context) error {
+	return forEach(ctx, r.transition.Stage.After, r.action)
+}
 
 // planned makes the transition of a stage from how things are now.
 func (r *run) planned(ctx context.Context, name string) (transition.Transition, error) {

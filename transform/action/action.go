@@ -8,6 +8,10 @@
 // made in one place. A command is made for a POSIX shell by [Command], in which each value is one argument.
 package action
 
+import (
+	"slices"
+)
+
 // Action is a step that is not an edit of the document.
 type Action struct {
 	Why     string `json:"purpose"` // in a few words
@@ -70,3 +74,56 @@ type Preparation struct {
 type File struct {
 	Name, Content string
 }
+
+// Permission is what a run, or another verb, needs on one resource.
+type Permission struct {
+	For       []string // verbs of rke-lm
+	Of        string   // the API group of the clusters' objects, for which it is needed; "" for all
+	When      string   // what a run must have as well; "" for always
+	Rancher   bool     // on Rancher's own cluster, not the one that is migrated
+	Namespace string   // Home, another one, or "" for all
+	Least     string   // where the permission is enough to continue; "" for Namespace
+	Group     string   // "" for the core
+	Resource  string
+	Name      string // Own, ID, or that of another object; "" for all
+	Verbs     []string
+	Optional  bool   // a run continues without it
+	Why       string // for the documentation
+}
+
+// Needed reports whether a verb needs it for clusters whose objects are of an API group; "" for those that all need.
+func (p Permission) Needed(verb, group string) bool {
+	return slices.Contains(p.For, verb) && (p.Of == "" || p.Of == group)
+}
+
+// What a run must have for some actions.
+const (
+	WithHelm           = "helm"            // on the PATH
+	WithRestartCommand = "restart-command" // so that Nodes are drained and deleted, and register again
+)
+
+// Home is the namespace of a cluster's object; where that has none, for the one
+// named like its ID.
+const Home = "<namespace>"
+
+// Own means the name of the cluster's object, and ID that of the object that Rancher manages the cluster by.
+const (
+	Own = "<name>"
+	ID  = "<id>"
+)
+
+// The API groups of the objects that describe clusters of RKE2 and of RKE1.
+const (
+	Provisioning = "provisioning.cattle.io"
+	Management   = "management.cattle.io"
+)
+
+const (
+	kubeSystem = "kube-system"
+	rbac       = "rbac.authorization.k8s.io"
+)
+
+var (
+	runs      = []string{"migrate", "rollback"}
+	migrating = []string{"migrate"}
+)
