@@ -77,11 +77,12 @@ func all(changes ...func(*Edit, Node)) func(*Edit, Node) {
 	}
 }
 
-// inText changes the first document of the YAML in a string.
+// inText changes the last document of the YAML in a string.
 func inText(key string, change func(*Edit, Node)) func(*Edit, Node) {
 	return func(e *Edit, n Node) {
 		if in, err := e.Embedded(n.Get(key)); err == nil {
-			change(in.Edit(0), in.Documents()[0].Root())
+			last := len(in.Documents()) - 1
+			change(in.Edit(last), in.Documents()[last].Root())
 		}
 	}
 }

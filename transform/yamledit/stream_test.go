@@ -92,6 +92,7 @@ func TestAppendingToADocumentThatIsEditedAsWell(t *testing.T) {
 		{"the same, changed inside", stripped, inside, "m: |-\n  a: 1\n  v: |-\n    x: 1\n    z: \"2\"\n  ---\n  b: 1\n"},
 		{"the same, with a key after it", stripped, after, "m: |-\n  a: 1\n  v: |-\n    x: 1\n  w: \"2\"\n  ---\n  b: 1\n"},
 		{"the same, moved to the front", stripped, shorter, "m: |-\n  v: |-\n    x: 1\n  ---\n  b: 1\n"},
+		{"the last of two documents", "m: |\n  z: 0\n  ---\n  a: 1\n", before, "m: |\n  z: 0\n  ---\n  a: 22\n  ---\n  b: 1\n"},
 		{"a clipped block that ends a clipped stream", "m: |\n  a: 1\n  v: |\n    x: 1\n", before, "m: |\n  a: 22\n  v: |\n    x: 1\n  ---\n  b: 1\n"},
 	})
 }
