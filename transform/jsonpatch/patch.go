@@ -7,8 +7,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // ContentType is that of a patch.
@@ -68,4 +74,111 @@ func mapping(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	}
 	var m map[string]json.RawMessage
 	return m, json.Unmarshal(raw, &m) == nil
+}
+
+// uidPath is tested in every patch: an object that was created again under the same
+// name is another one.
+const uidPath = "/metadata/uid"
+
+var (
+	errNoObject = errors.New("the text is not a JSON object")
+	errNoUID    = errors.New("the object has no metadata.uid, so it is not from an API server; get it from the API")
+	errNull     = errors.New("the change is in or next to a list with an empty member (null), which an API server cannot compare; remove that member from the object, and plan again")
+	errRoot     = errors.New("the change adds a key next to metadata and spec, which no test operation can guard; make the change manually")
+)
+
+// Diff returns the patch that turns an object of a server into another version of
+// it. A list that changes is replaced as a whole, and tested as a whole; a key that
+// is added tests the mapping that it comes into. Without a difference the patch is
+// empty.
+func Diff(before, after []byte) (Patch, error) {
+	old, isMap := mapping(before)
+	new, isMapToo := mapping(after)
+	if !isMap || !isMapToo {
+		return nil, errNoObject
+	}
+	d := differ{}
+	d.mappings("", before, old, new)
+	if len(d.changes) == 0 {
+		return nil, nil
+	}
+	uid := uidOf(before)
+	if uid == "" {
+		return nil, errNoUID
+	}
+	if slices.ContainsFunc(d.tests, func(o Operation) bool { return o.Path == "" }) {
+		return nil, errRoot
+	}
+	tests := d.needed()
+	if slices.ContainsFunc(tests, func(o Operation) bool { v, err := value(o.Value); return err != nil || hasNull(v) }) {
+		return nil, errNull
+	}
+	quoted, err := json.Marshal(uid)
+	return slices.Concat(Patch{{Test, uidPath, quoted}}, tests, d.changes), err
+}
+
+// hasNull reports whether there is a null in a list: a server that is to compare it ends
+// the request with a panic (gopkg.in/evanphx/json-patch.v4, lazyNode.equal).
+func hasNull(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, func(m any) bool { return m == nil || hasNull(m) })
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), hasNull)
+	}
+	return false
+}
+
+// differ gathers what a patch is made of.
+type differ struct{ tests, changes Patch }
+
+// mappings compares two mappings at a path; whole is the text of the old one.
+func (d *differ) mappings(path string, whole json.RawMessage, old, new map[string]json.RawMessage) {
+	for _, key := range lists.Keys(old, new) {
+		was, had := old[key]
+		is, has := new[key]
+		switch at := path + "/" + escapes.Replace(key); {
+		case !had:
+			d.add(Operation{Test, path, whole}, Operation{Add, at, is})
+		case !has:
+			d.add(Operation{Test, at, was}, Operation{Op: Remove, Path: at})
+		default:
+			d.values(at, was, is)
+		}
+	}
+}
+
+// values compares two values at a path.
+func (d *differ) values(path string, was, is json.RawMessage) {
+	old, isMap := mapping(was)
+	new, isMapToo := mapping(is)
+	if isMap && isMapToo {
+		d.mappings(path, was, old, new)
+	} else if !same(was, is) {
+		d.add(Operation{Test, path, was}, Operation{Replace, path, is})
+	}
+}
+
+func (d *differ) add(test, change Operation) {
+	d.tests, d.changes = append(d.tests, test), append(d.changes, change)
+}
+
+// needed are the tests that no test of a mapping around them replaces.
+func (d *differ) needed() Patch {
+	var list Patch
+	for i, o := range d.tests {
+		covered := slices.ContainsFunc(d.tests, func(t Operation) bool { return strings.HasPrefix(o.Path, t.Path+"/") })
+		first := slices.IndexFunc(d.tests, func(t Operation) bool { return t.Path == o.Path })
+		if !covered && first == i {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// same reports whether two texts are one value.
+func same(a, b json.RawMessage) bool {
+	x, errX := value(a)
+	y, errY := value(b)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }

@@ -6,7 +6,9 @@ package rke2
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -67,4 +69,33 @@ func (m *migration) checkDisable(after *migration) error {
 		return err
 	}
 	return chart.CheckLeft()
+}
+
+// disableUndo gives the chart its flag back. The image stays: it is the one of the
+// cluster's minor.
+func (m *migration) disableUndo(e *transform.Reverse) {
+	ed, chart, found := m.editChart(e.Edit)
+	if !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
+		return
+	}
+	if k8s.From(m.Version, afterMigrations) {
+		e.Fail(transform.Lost(m.move().At, "at Kubernetes "+m.minor()[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag"))
+	}
+	switch {
+	case !found && m.target.KeepLeaderMigration:
+		return
+	case !found:
+		m.undoWorkload(e, true)
+		return
+	}
+	o := m.chartOptions()
+	o.CloudConfig = args.Has(chart.Args(), "cloud-config") // the switch took it off the file
+	if m.target.Version == m.Version || !m.installed(chart, o) {
+		e.Usual(chart.Root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments")
+	}
+	if chart.Migrates() {
+		return // it was to keep the flag
+	}
+	m.completeConfig(ed, chart)
+	chart.StartMigrating(ed, o)
 }

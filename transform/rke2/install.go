@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
@@ -230,4 +231,43 @@ func nodeClass(c effective.Class) ccm.NodeClass {
 	taints, _, _ := k8s.Decode[[]corev1.Taint](c.Pool.Get("taints"))                                            // Open has checked their types
 	n.Taints = append(n.Taints, slices.DeleteFunc(taints, func(t corev1.Taint) bool { return t.Key == "" })...) // an API server takes keys in their own case alone
 	return n
+}
+
+// installUndo takes out the chart that installCCM would write. As every reverse it removes what its stage would
+// have written, if it is as the stage writes it; plan.Undo proves that the stage would write it again.
+func (m *migration) installUndo(e *transform.Reverse) {
+	chart, found, err := m.chart()
+	switch {
+	case err != nil, !found && m.target.NoLeaderMigration:
+		e.Fail(err)
+		return
+	case !found:
+		m.undoWorkload(e, false)
+		return
+	}
+	back := *m
+	back.target.ShortLeases = chart.HasShortLeases()
+	text, err := back.newManifest()
+	e.Fail(err)
+	docs, _ := m.manifests() // the chart is among them
+	ours, all := leadermigration.WhereIn(docs, text)
+	if !all {
+		e.Fail(transform.Lost(chart.Root, "this HelmChart is not the one that these choices (--chart-version, --ccm-image-tag and the like) install"))
+	}
+	if chart.Overrides() {
+		e.Usual(chart.Decider("args").At, "it may have had the arguments of the migration before")
+	}
+	m.bundle().Remove(e, ours)
+}
+
+// installed reports whether a chart is the one that installCCM writes, but for
+// the flag.
+func (m *migration) installed(chart ccm.Chart, o ccm.Options) bool {
+	if chart.Overrides() {
+		return false
+	}
+	o.LeaderMigration, o.MigrationConfig, o.ShortLeases = chart.Migrates(), chart.OwnConfig(), chart.HasShortLeases()
+	text, ok := ccm.Manifest(o, m.controlPlaneNodes())
+	_, all := leadermigration.WhereIn([]*yamledit.Document{chart.Root.Document()}, text)
+	return ok && all
 }
