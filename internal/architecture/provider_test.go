@@ -26,7 +26,7 @@ var (
 var namesAWS = map[string]string{
 	"transform/forms/find.go":         "lines that may describe a cluster, before anything is parsed",
 	"transform/forms/table.go":        "the same",
-	"transform/live/check/rules.go":   "the ID of a rule",
+	"transform/live/check/nodes.go":   "the ID of a rule",
 	"transform/redact/random.go":      "what is no secret in any document",
 	"transform/redact/settings.go":    "the same",
 	"transform/redact/url.go":         "the same",

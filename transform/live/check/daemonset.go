@@ -15,19 +15,22 @@ import (
 )
 
 // daemonSetEmpty does not trust a rollout that is done: one of no pods is too.
-func (j *evaluation) daemonSetEmpty(found *transform.Findings) {
-	want := len(lists.Where(j.Nodes, observed.Node.ControlPlane))
-	for _, d := range j.DaemonSets {
-		if message := short(d, want); message != "" {
-			found.On(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods")
+var daemonSetEmpty = rule{Rule: transform.Rule{ID: "daemonset-empty", Severity: transform.Error, Guards: managerRuns,
+	Doc: "The DaemonSet of the cloud-controller-manager has no desired pods, or fewer or more than there are control planes, or not all are ready. `kubectl rollout status` succeeds for a DaemonSet without pods."}.Because(
+	"No manager runs on some control planes, or on none, and the rollout of a DaemonSet without pods also succeeds.", "kubernetes/kubectl pkg/polymorphichelpers/rollout_status.go", "Correct the selector and the tolerations of the DaemonSet.", "If a control plane is known to be down."),
+	Check: func(j *evaluation, found *transform.Findings) {
+		want := len(lists.Where(j.Nodes, observed.Node.ControlPlane))
+		for _, d := range j.DaemonSets {
+			if message := short(d, want); message != "" {
+				found.On(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods")
+			}
 		}
-	}
-	// One that holds its lease may be in a namespace that was not looked at.
-	outside := j.KubeSystemOnly && j.leases(observed.CloudManager).Life != observed.Dead
-	if len(j.DaemonSets) == 0 && len(j.of(observed.CloudManager)) == 0 && j.Check.Manager && j.Saw(observed.Pods) && !outside {
-		found.On("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and check the Job that installs the chart")
-	}
-}
+		// One that holds its lease may be in a namespace that was not looked at.
+		outside := j.KubeSystemOnly && j.leases(observed.CloudManager).Life != observed.Dead
+		if len(j.DaemonSets) == 0 && len(j.of(observed.CloudManager)) == 0 && j.Check.Manager && j.Saw(observed.Pods) && !outside {
+			found.On("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and check the Job that installs the chart")
+		}
+	}, Lacks: anyManager, Needed: ofStages(managerRuns)}
 
 // short reports what a DaemonSet lacks on so many control planes. A cluster whose
 // nodes were not looked at has none to compare with.
@@ -47,22 +50,25 @@ func short(d observed.DaemonSet, want int) string {
 
 // daemonSetRestarting finds what fails only once a lease is gained: routes without a
 // range, or a permission that is missing.
-func (j *evaluation) daemonSetRestarting(found *transform.Findings) {
-	for _, p := range j.of(observed.CloudManager) {
-		path := p.Path()
-		fix := "check the log: " + action.Command("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; common causes are routes without --cluster-cidr and permissions that only the leader needs"
-		lease, record := j.endedWith(p)
-		switch {
-		case crashes(p):
-			found.On(path, fmt.Sprintf("the cloud-controller-manager restarts repeatedly (%d restarts)", p.Restarts), fix)
-		case lease != "":
-			f := found.On(path, fmt.Sprintf("the cloud-controller-manager restarted after it acquired the %s (%d restarts)", lease, p.Restarts), fix)
-			if !p.onHostOf(record.Holder) && j.any(observed.CloudManager, func(o Process) bool { return o.onHostOf(record.Holder) }) {
-				f.Severity = transform.Warning // the times are of two machines' clocks
+var daemonSetRestarting = rule{Rule: transform.Rule{ID: "daemonset-restarting", Severity: transform.Error, Guards: managerRuns,
+	Doc: "A cloud-controller-manager restarted after it acquired the migration lease or its own, or restarts repeatedly. A warning if a process on another machine holds the lease: the clocks of two machines can differ."}.Because(
+	"The manager exits whenever it leads, so that the cloud controllers run only for seconds.", transform.SourceAWS, "Read the log of the container that ended; missing permissions and --cluster-cidr are the usual causes.", "If the restart was made on purpose."),
+	Check: func(j *evaluation, found *transform.Findings) {
+		for _, p := range j.of(observed.CloudManager) {
+			path := p.Path()
+			fix := "check the log: " + action.Command("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; common causes are routes without --cluster-cidr and permissions that only the leader needs"
+			lease, record := j.endedWith(p)
+			switch {
+			case crashes(p):
+				found.On(path, fmt.Sprintf("the cloud-controller-manager restarts repeatedly (%d restarts)", p.Restarts), fix)
+			case lease != "":
+				f := found.On(path, fmt.Sprintf("the cloud-controller-manager restarted after it acquired the %s (%d restarts)", lease, p.Restarts), fix)
+				if !p.onHostOf(record.Holder) && j.any(observed.CloudManager, func(o Process) bool { return o.onHostOf(record.Holder) }) {
+					f.Severity = transform.Warning // the times are of two machines' clocks
+				}
 			}
 		}
-	}
-}
+	}, Lacks: seen(observed.Pods)}
 
 // endedWith names the lease since whose acquisition a process has restarted; "" for
 // none. Of its own lease only the process in the record counts: another one waits.
@@ -83,20 +89,22 @@ func (j *evaluation) endedWith(p Process) (name string, l observed.Lease) {
 
 // ccmArgsUnsafe finds, while the cloud-controller-manager still waits and looks
 // healthy, what ends it when it acquires the lease.
-func (j *evaluation) ccmArgsUnsafe(found *transform.Findings) {
-	from := false // its pods have them from a DaemonSet
-	for _, d := range j.DaemonSets {
-		if routesUnsafe(ReadProcess(template(d))) {
-			found.On(d.Namespace+"/daemonsets/"+d.Name, rules.RoutesUnsafe, rules.RoutesFix)
-			from = true
+var ccmArgsUnsafe = rule{Rule: transform.Rule{ID: rules.CCMArgsUnsafe.ID, Severity: transform.Error, Guards: managerRuns,
+	Doc: "With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr.", Reason: rules.CCMArgsUnsafe.Reason},
+	Check: func(j *evaluation, found *transform.Findings) {
+		from := false // its pods have them from a DaemonSet
+		for _, d := range j.DaemonSets {
+			if routesUnsafe(ReadProcess(template(d))) {
+				found.On(d.Namespace+"/daemonsets/"+d.Name, rules.RoutesUnsafe, rules.RoutesFix)
+				from = true
+			}
 		}
-	}
-	for _, p := range j.cloudPods() {
-		if !from && !p.Hidden && routesUnsafe(p) {
-			found.On(p.Path(), rules.RoutesUnsafe, rules.RoutesFix)
+		for _, p := range j.cloudPods() {
+			if !from && !p.Hidden && routesUnsafe(p) {
+				found.On(p.Path(), rules.RoutesUnsafe, rules.RoutesFix)
+			}
 		}
-	}
-}
+	}, Lacks: anyArguments}
 
 // routesUnsafe reports whether a process starts the route controller without a range
 // of addresses.

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 const (
@@ -170,25 +171,33 @@ func (j *evaluation) owning(l leading) leading {
 }
 
 // ccmRemoved is about a cluster that has no other manager of the cloud controllers.
-func (j *evaluation) ccmRemoved(found *transform.Findings) {
-	if l := j.leader(); l.missing != "" && len(j.cloudPods()) == 0 {
-		found.On(leasePath(l.lease), l.missing, "install it with the stage install-ccm; if it is installed, check its DaemonSet and the Job that installs the chart")
-	}
-}
+var ccmRemoved = rule{Rule: transform.Rule{ID: "ccm-removed", Severity: transform.Error, Guards: managerRuns,
+	Doc: "kube-controller-manager is external, and no pod of the cloud-controller-manager exists: no manager runs the cloud controllers. Also without --stage.", Reason: rules.CCMRemoved},
+	Check: func(j *evaluation, found *transform.Findings) {
+		if l := j.leader(); l.missing != "" && len(j.cloudPods()) == 0 {
+			found.On(leasePath(l.lease), l.missing, "install it with the stage install-ccm; if it is installed, check its DaemonSet and the Job that installs the chart")
+		}
+	}, Lacks: seen(observed.Pods, observed.Leases)}
 
-func (j *evaluation) leaderMissing(found *transform.Findings) {
-	l := j.leader()
-	if l.missing == "" || len(j.cloudPods()) == 0 {
-		return
-	}
-	fix := "check the log of the cloud-controller-manager, its arguments, and its permission on its lease"
-	path := "kube-system/pods"
-	if l.lease != "" {
-		fix += ": " + action.Command("kubectl auth can-i update leases/%s -n kube-system --as %s", l.lease, j.leaderUser())
-		path = leasePath(l.lease)
-	}
-	found.On(path, l.missing, fix)
-}
+var leaderMissing = rule{Rule: transform.Rule{ID: "leader-missing", Severity: transform.Error, Guards: managerRuns,
+	Doc: "No cloud-controller-manager is the leader: its own lease does not exist, was not renewed for 30 seconds, or no holder keeps it. Or not all cloud controllers run, although kube-controller-manager is external. Also without --stage. Not checked if a single reading, as in a dump, does not show it."}.Because(
+	"No cloud-controller-manager leads: nodes are not initialized, and after the switch no load balancer is made.", transform.SourceMigration, "Read the log and the Events of its pods.", "If the manager is stopped on purpose."),
+	Check: func(j *evaluation, found *transform.Findings) {
+		l := j.leader()
+		if l.missing == "" || len(j.cloudPods()) == 0 {
+			return
+		}
+		fix := "check the log of the cloud-controller-manager, its arguments, and its permission on its lease"
+		path := "kube-system/pods"
+		if l.lease != "" {
+			fix += ": " + action.Command("kubectl auth can-i update leases/%s -n kube-system --as %s", l.lease, j.leaderUser())
+			path = leasePath(l.lease)
+		}
+		found.On(path, l.missing, fix)
+	}, Lacks: leaderUnseen, Needed: func(j *evaluation) bool {
+		// Without a stage too, once no one but the cloud-controller-manager can run the cloud controllers.
+		return ofStages(externally)(j) || j.Check.Stage == "" && j.isExternal()
+	}}
 
 // leaderUser is who has to lock the lease.
 func (j *evaluation) leaderUser() string {

@@ -62,30 +62,33 @@ func (j *evaluation) wanted() bool {
 	return j.Check.Lease.Needed() || slices.ContainsFunc(j.processes, hasFlag) || slices.ContainsFunc(j.cloud(), hasFlag)
 }
 
-func (j *evaluation) leaseOwnerless(found *transform.Findings) {
-	if !j.wanted() {
-		return
-	}
-	lease := j.lease()
-	record, there := j.Lease(lease.Name)
-	fix := "check the logs of both managers, and their permission on the lease: " +
-		action.Command("kubectl auth can-i update leases/%s -n %s --as %s", lease.Name, leadermigration.Namespace, leadermigration.ManagerUser)
-	path := leasePath(lease.Name)
-	switch {
-	case !there && !j.Saw(observed.Leases):
-	case !there:
-		found.On(path, "leader migration is enabled, and the migration lease does not exist: no manager runs the cloud controllers", fix)
-	case lease.Life == observed.Live && lease.Owner != "":
-	case lease.Life == observed.Live:
-		found.On(path, fmt.Sprintf("the holder %s is the leader of neither manager", lease.Holder), fix)
-	case lease.Life == observed.Dead && j.FollowedSeconds >= longEnough:
-		found.On(path, fmt.Sprintf("in %.0f seconds no manager kept the migration lease: no manager runs the cloud controllers", j.FollowedSeconds), fix)
-	case lease.Life == observed.Dead && record.SilentSeconds >= takeover:
-		found.On(path, fmt.Sprintf("no manager has held the migration lease for %.0f seconds: no manager runs the cloud controllers", record.SilentSeconds), fix)
-	default:
-		found.On(path, "a single reading does not show whether the holder of the migration lease is alive", "run rke-lm verify on the cluster: it watches the lease until this is known").Severity = transform.Warning
-	}
-}
+var cloudControllersNowhere = rule{Rule: transform.Rule{ID: "cloud-controllers-nowhere", Severity: transform.Error, Guards: flagOn,
+	Doc: "Leader migration is enabled, and the migration lease does not exist or is held by neither manager. Or its holder has not been alive for more than 30 seconds. A warning if a single reading, as in a dump, does not show it."}.Because(
+	"No manager runs the cloud controllers: load balancers, routes and the removal of nodes do not run.", transform.SourceMigration, "Check the managers' logs for the lease, and the permission on it.", "If both managers are restarting, and another observation shows a leader."),
+	Check: func(j *evaluation, found *transform.Findings) {
+		if !j.wanted() {
+			return
+		}
+		lease := j.lease()
+		record, there := j.Lease(lease.Name)
+		fix := "check the logs of both managers, and their permission on the lease: " +
+			action.Command("kubectl auth can-i update leases/%s -n %s --as %s", lease.Name, leadermigration.Namespace, leadermigration.ManagerUser)
+		path := leasePath(lease.Name)
+		switch {
+		case !there && !j.Saw(observed.Leases):
+		case !there:
+			found.On(path, "leader migration is enabled, and the migration lease does not exist: no manager runs the cloud controllers", fix)
+		case lease.Life == observed.Live && lease.Owner != "":
+		case lease.Life == observed.Live:
+			found.On(path, fmt.Sprintf("the holder %s is the leader of neither manager", lease.Holder), fix)
+		case lease.Life == observed.Dead && j.FollowedSeconds >= longEnough:
+			found.On(path, fmt.Sprintf("in %.0f seconds no manager kept the migration lease: no manager runs the cloud controllers", j.FollowedSeconds), fix)
+		case lease.Life == observed.Dead && record.SilentSeconds >= takeover:
+			found.On(path, fmt.Sprintf("no manager has held the migration lease for %.0f seconds: no manager runs the cloud controllers", record.SilentSeconds), fix)
+		default:
+			found.On(path, "a single reading does not show whether the holder of the migration lease is alive", "run rke-lm verify on the cluster: it watches the lease until this is known").Severity = transform.Warning
+		}
+	}, Lacks: seen(observed.Leases, observed.Pods), Needed: ofStages(underLease)}
 
 // expected returns the component that has to hold the migration lease; "" for
 // either.
@@ -101,15 +104,18 @@ func (j *evaluation) expected() string {
 	return ""
 }
 
-func (j *evaluation) leaseWrongOwner(found *transform.Findings) {
-	lease, want := j.lease(), j.expected()
-	if want == "" || lease.Owner == "" || lease.Owner == want || lease.Life == observed.Dead {
-		return
-	}
-	message, fix := "the migration lease is held by "+lease.Owner+", but must be held by "+want, "do not continue; see the guide for the expected result of the stage, and undo the last stage if it does not appear"
-	if lease.Owner == observed.KubeManager && !j.any(observed.KubeManager, hasLoops) && j.any(observed.KubeManager, hasFlag) {
-		message += ": an external kube-controller-manager holds it and runs nothing, so the cloud-controller-manager waits forever"
-		fix = "remove enable-leader-migration from kube-controller-manager"
-	}
-	found.On(leasePath(lease.Name), message, fix)
-}
+var leaseWrongHolder = rule{Rule: transform.Rule{ID: "lease-wrong-holder", Severity: transform.Error, Guards: flagOn,
+	Doc: "The migration lease is held by another manager than the stage expects, or by a kube-controller-manager that is external and runs nothing."}.Because(
+	"The stage did not do what it promised, or the holder runs nothing.", transform.SourceMigration, "Check the arguments of the manager that holds the lease.", "If both managers are able to run the controllers at this stage."),
+	Check: func(j *evaluation, found *transform.Findings) {
+		lease, want := j.lease(), j.expected()
+		if want == "" || lease.Owner == "" || lease.Owner == want || lease.Life == observed.Dead {
+			return
+		}
+		message, fix := "the migration lease is held by "+lease.Owner+", but must be held by "+want, "do not continue; see the guide for the expected result of the stage, and undo the last stage if it does not appear"
+		if lease.Owner == observed.KubeManager && !j.any(observed.KubeManager, hasLoops) && j.any(observed.KubeManager, hasFlag) {
+			message += ": an external kube-controller-manager holds it and runs nothing, so the cloud-controller-manager waits forever"
+			fix = "remove enable-leader-migration from kube-controller-manager"
+		}
+		found.On(leasePath(lease.Name), message, fix)
+	}, Lacks: seen(observed.Leases), Needed: ofStages(underLease)}

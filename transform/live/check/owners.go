@@ -15,23 +15,26 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
-// twoOwners takes leases that were looked at once for live: the arguments are
+// cloudControllersTwice takes leases that were looked at once for live: the arguments are
 // evidence enough.
-func (j *evaluation) twoOwners(found *transform.Findings) {
-	leases := assumed(j.leases)
-	s := ownersOf(j.processes, leases)
-	twins := j.twins(found)
-	switch {
-	case s.Unknown != "" && !twins && len(j.cloud())+len(j.cloudPods()) > 0:
-		found.On(leasePath(j.lease().Name), "whether both managers run the cloud controllers is unknown: "+s.Unknown, "check the arguments of the manager, on its machine or in the cluster's YAML").Severity = transform.Note
-		return
-	case s.Unknown != "" || s.Count < 2:
-		return
-	}
-	names := lists.Map(s.Doubled, func(c Controller) string { return string(c) })
-	causes := causesOf(j.processes, leases, s.Doubled)
-	found.On(leasePath(j.lease().Name), fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(causes, s), "; ")), remedyOfTwo(causes))
-}
+var cloudControllersTwice = rule{Rule: transform.Rule{ID: "cloud-controllers-twice", Severity: transform.Error, Guards: always,
+	Doc: "According to their arguments and leases both managers run the same cloud controllers, or a node runs two static pods of kube-controller-manager: a warning if the two are equal."}.Because(
+	"Both managers create, change and delete the same load balancers and routes.", transform.SourceMigration, "Undo the last stage, and check the flags of both managers.", "Never while both run."),
+	Check: func(j *evaluation, found *transform.Findings) {
+		leases := assumed(j.leases)
+		s := ownersOf(j.processes, leases)
+		twins := j.twins(found)
+		switch {
+		case s.Unknown != "" && !twins && len(j.cloud())+len(j.cloudPods()) > 0:
+			found.On(leasePath(j.lease().Name), "whether both managers run the cloud controllers is unknown: "+s.Unknown, "check the arguments of the manager, on its machine or in the cluster's YAML").Severity = transform.Note
+			return
+		case s.Unknown != "" || s.Count < 2:
+			return
+		}
+		names := lists.Map(s.Doubled, func(c Controller) string { return string(c) })
+		causes := causesOf(j.processes, leases, s.Doubled)
+		found.On(leasePath(j.lease().Name), fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(causes, s), "; ")), remedyOfTwo(causes))
+	}, Lacks: seen(observed.Pods, observed.Leases)}
 
 // remedyOfTwo reports what to do about managers that own the same controllers.
 func remedyOfTwo(causes []Process) string {

@@ -172,28 +172,30 @@ func (c Controller) enabled(list []args.Arg) bool {
 }
 
 // leaseTimingsUnsafe compares the managers that run now, those of before and after a rollout among them.
-func (j *evaluation) leaseTimingsUnsafe(found *transform.Findings) {
-	var all []rules.Elector
-	for _, p := range j.timed {
-		if p.Hidden || !p.Elects || !p.Running {
-			continue
+var leaseTimingsUnsafe = rule{Rule: transform.Rule{ID: rules.LeaseTimingsUnsafe.ID, Severity: transform.Error, Guards: always,
+	Doc: rules.LeaseTimingsUnsafe.Doc, Reason: rules.LeaseTimingsUnsafe.Reason},
+	Check: func(j *evaluation, found *transform.Findings) {
+		var all []rules.Elector
+		for _, p := range j.timed {
+			if p.Hidden || !p.Elects || !p.Running {
+				continue
+			}
+			var leases []string
+			if p.Loops {
+				leases = append(leases, p.Main)
+			}
+			if p.Flag {
+				leases = append(leases, p.Migration)
+			}
+			all = append(all, rules.NewElector(p.Component, versionOf(p.Image), p.args, leases...))
 		}
-		var leases []string
-		if p.Loops {
-			leases = append(leases, p.Main)
+		if j.Check.ShortLeases { // one that install-ccm adds
+			all = append(all, rules.NewElector(observed.CloudManager, j.Observation.Version, leadermigration.CloudTimings(), MigrationLease(j.processes)))
 		}
-		if p.Flag {
-			leases = append(leases, p.Migration)
+		for _, o := range rules.Overtakings(all) {
+			found.On(leasePath(o.Lease), o.Message, rules.ChooseTimings)
 		}
-		all = append(all, rules.NewElector(p.Component, versionOf(p.Image), p.args, leases...))
-	}
-	if j.Check.ShortLeases { // one that install-ccm adds
-		all = append(all, rules.NewElector(observed.CloudManager, j.Observation.Version, leadermigration.CloudTimings(), MigrationLease(j.processes)))
-	}
-	for _, o := range rules.Overtakings(all) {
-		found.On(leasePath(o.Lease), o.Message, rules.ChooseTimings)
-	}
-}
+	}, Lacks: timingsSeen}
 
 // configuration is a LeaderMigrationConfiguration, as far as it decides who runs
 // what.
