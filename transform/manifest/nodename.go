@@ -19,16 +19,16 @@ import (
 func (m *migration) nodeRename(found *transform.Findings) {
 	name, at := m.provider()
 	switches := name == inTree || name == external && m.stage != "" && m.target.Named[Name]
-	if m.Component == cloudManager || m.isNamed() || !switches || !rules.NodeRename.Open(m.target) {
+	if m.Component == cloudManager || m.isNamed() || !switches || !rules.NamesOpen(m.target) {
 		return
 	}
 	if list := m.target.HostNames.Changes(); len(list) > 0 {
-		rules.NodeRename.At(at, m.stage, "external renames "+rules.Some(list)+": in-tree kubelets name their nodes after the private DNS names of the instances, external kubelets use the host name, and each of these registers as a new Node",
+		rules.RenameAt(at, m.stage, "external renames "+rules.Some(list)+": in-tree kubelets name their nodes after the private DNS names of the instances, external kubelets use the host name, and each of these registers as a new Node",
 			"set the host name of each machine, or --hostname-override of its kubelet, to the name of its Node; or accept the new names with --accept node-rename", found)
 		return
 	}
-	rules.NodeRename.At(at, m.stage, "in-tree kubelets name their nodes after the private DNS names of the instances, regardless of the host names; external kubelets use the host name, and a node whose name changes registers as a new Node, whose name the cloud-controller-manager cannot resolve",
-		cmp.Or(rules.NodeRename.Missing(m.target, "accept the new names with --accept node-rename"), "show with --host-names that every node's name equals its host name; or compare it with its --hostname-override, and use --end-state external"), found)
+	rules.RenameAt(at, m.stage, "in-tree kubelets name their nodes after the private DNS names of the instances, regardless of the host names; external kubelets use the host name, and a node whose name changes registers as a new Node, whose name the cloud-controller-manager cannot resolve",
+		cmp.Or(rules.NamesMissing(m.target, "accept the new names with --accept node-rename"), "show with --host-names that every node's name equals its host name; or compare it with its --hostname-override, and use --end-state external"), found)
 }
 
 // isNamed reports whether kubeadm names the node as EC2 does. kubeadm passes the name

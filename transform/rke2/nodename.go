@@ -79,7 +79,7 @@ func (m *migration) losesName() func(effective.Class) bool {
 func (m *migration) nodeRename(found *transform.Findings) {
 	add := func(of func(effective.Class) bool, message, fix string) {
 		for _, n := range m.Winners(providerKey, of) {
-			rules.NodeRename.At(n, m.stage, message, fix, found)
+			rules.RenameAt(n, m.stage, message, fix, found)
 		}
 	}
 	named := func(c effective.Class) bool { return m.target.Named[c.Name] && !c.Windows() }
@@ -87,14 +87,14 @@ func (m *migration) nodeRename(found *transform.Findings) {
 	loses := func(c effective.Class) bool { return losesName(c) && !c.Windows() }
 	switch others := m.otherProviders(); {
 	case m.target.EndState == "" && len(others) > 0:
-		add(named, "machines of class "+rules.Some(others)+" have the external provider, those of class "+rules.Some(m.namesOf(named))+" aws, so no end state is taken: "+m.renaming()+registersAgain, rules.NodeRename.Answer(m.target))
+		add(named, "machines of class "+rules.Some(others)+" have the external provider, those of class "+rules.Some(m.namesOf(named))+" aws, so no end state is taken: "+m.renaming()+registersAgain, rules.NamesAnswer(m.target))
 	case !slices.ContainsFunc(m.Classes, loses):
 		m.taken(found, named)
 	case m.renames():
-		add(loses, m.renaming()+registersAgain, rules.NodeRename.Answer(m.target))
-	case rules.NodeRename.Open(m.target):
-		answer := rules.NodeRename.Answer(transform.Target{})
-		add(loses, m.mayRename()+registersAgain, cmp.Or(rules.NodeRename.Missing(m.target, answer), "choose --end-state aws-override, or external if all names are equal (docs/guide.md, Node names); or add --host-names"))
+		add(loses, m.renaming()+registersAgain, rules.NamesAnswer(m.target))
+	case rules.NamesOpen(m.target):
+		answer := rules.NamesAnswer(transform.Target{})
+		add(loses, m.mayRename()+registersAgain, cmp.Or(rules.NamesMissing(m.target, answer), "choose --end-state aws-override, or external if all names are equal (docs/guide.md, Node names); or add --host-names"))
 	}
 	windows := func(c effective.Class) bool { return losesName(c) && c.Windows() }
 	if m.hasWindows() {

@@ -90,13 +90,13 @@ func TestStagesBeforeTheSwitchDoNotAnswerForIt(t *testing.T) {
 		{transform.Target{HostNames: half}, true},
 		{transform.Target{HostNames: half, EndState: transform.EndStateExternal}, true},
 	} {
-		assert.Equal(t, NodeRename.Open(c.target), c.want, c)
+		assert.Equal(t, NamesOpen(c.target), c.want, c)
 	}
-	assert.Equal(t, NodeRename.Missing(transform.Target{HostNames: half}, "x")+NodeRename.Missing(transform.Target{}, "x"), "add the host names of o to the file of --host-names; or x")
+	assert.Equal(t, NamesMissing(transform.Target{HostNames: half}, "x")+NamesMissing(transform.Target{}, "x"), "add the host names of o to the file of --host-names; or x")
 	assert.Equal(t, Some([]string{"a", "b", "c", "d", "e"}), "a, b, c and 2 more")
 	assert.Equal(t, printed(of(func(f *transform.Findings) {
-		NodeRename.At(at, "", "m", "f", f)
-		NodeRename.At(at, stages.SwitchToExternal, "m", "f", f)
+		RenameAt(at, "", "m", "f", f)
+		RenameAt(at, stages.SwitchToExternal, "m", "f", f)
 	})), "warning m / f;  m / f")
 }
 
