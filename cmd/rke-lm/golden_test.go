@@ -277,8 +277,8 @@ func (p stageTexts) compare(t *testing.T) {
 	}
 }
 
-// areNotIn requires that no other archive than that of screens has the reason of a stage, so that one that changes
-// changes few files.
+// areNotIn requires that no other archive than that of screens has the reason of a stage, if it is of two sentences or
+// more, so that one that changes changes few files.
 func (p stageTexts) areNotIn(t *testing.T, cases []golden.Case) {
 	t.Helper()
 	for _, c := range cases {

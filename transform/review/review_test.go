@@ -4,6 +4,7 @@
 package review_test
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -109,6 +110,12 @@ func TestAChangeIsWhatItsStagesDoNotMake(t *testing.T) {
 		{"the switch with another release", waiting, upgrade(switched), external, []string{"node-rename", "stage-with-upgrade!"}},
 		{"a release alone", waiting, upgrade(waiting), external, nil},
 		{"the switch with a release that was planned", waiting, performed(t, d, waiting, moved, "switch-to-external"), moved, []string{"node-rename"}},
+		{"a stage before another one", cluster, performed(t, d, cluster, external, "enable-leader-migration"), external, []string{"stage-out-of-order!"}},
+		{"a stage that is written in another way", cluster, replaced(t, granted, "kind: Role\n      metadata:\n", "kind: Role\n      metadata:\n        labels: {team: a}\n"), external, []string{"stage-differs"}},
+		{"a list that replaces another one", cluster, replaced(t, cluster, "    machinePools:\n", "    machineSelectorConfig:\n      - config: {kube-controller-manager-arg: [v=4]}\n    machinePools:\n"), external, []string{"flag-overridden!"}},
+		{"a release that is none", cluster, replaced(t, cluster, "v1.26.15+rke2r1", "latest"), external, []string{"plan-lost!"}},
+		{"a release that was none", replaced(t, cluster, "v1.26.15+rke2r1", "latest"), cluster, external, []string{"edit-without-stage", "stages-unknown!"}},
+		{"a manager without the network of its host", switched, replaced(t, switched, "hostNetworking: true", "hostNetworking: false"), external, []string{"edit-without-stage", "manager-changed!"}},
 		{"a stage that is undone", granted, cluster, external, []string{"stage-undone!"}},
 		{"a stage that is undone, accepted", granted, cluster, transform.Target{Accept: []string{"stage-undone"}}, []string{"stage-undone"}},
 		{"a switch that node-rename blocks", waiting, switched, transform.Target{}, []string{"node-rename!"}},
@@ -222,6 +229,11 @@ func TestWhatAChangeDoesToAConfigurationIsAnErrorOnlyTogetherWithClusters(t *tes
 	}
 	found := review.Configuration("c", had, nil, true, []string{"configuration-changed"})
 	assert.True(t, found[0].Accepted, found)
+}
+
+func TestADocumentThatCannotBeReadInTheBaseIsAWarning(t *testing.T) {
+	f := review.Unread(errors.New("a.yaml:3: no YAML"))
+	assert.True(t, f.Rule == "base-unread" && f.Severity == transform.Warning && f.Message == "in the base: a.yaml:3: no YAML" && f.Fix != "", f)
 }
 
 func TestTheTipCountsAndAcceptancesOfBoth(t *testing.T) {
