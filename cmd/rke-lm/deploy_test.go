@@ -30,7 +30,7 @@ func TestDocsDeployTheLeastRoles(t *testing.T) {
 // ofController are the rows of the controller and of the runs that it makes. It restarts no machines, and has helm only
 // in an image of its own, where more is needed.
 func ofController(fits func(action.Permission) bool, more ...string) []action.Permission {
-	return slices.DeleteFunc(rollout.Requirements(), func(r action.Permission) bool {
+	return slices.DeleteFunc(rollout.Requirements(true), func(r action.Permission) bool {
 		its := slices.ContainsFunc(r.For, func(verb string) bool { return slices.Contains([]string{"controller", "migrate", "rollback"}, verb) })
 		list := slices.Contains(r.For, "status") && r.Rancher && !r.Optional // clusters by their labels
 		left := slices.Contains([]string{action.WithHelm, action.WithRestartCommand, rollout.WithLocal}, r.When) && !slices.Contains(more, r.When)

@@ -27,7 +27,7 @@ func verbRoles() map[string]string {
 }
 
 func TestPermissionsAreOfVerbs(t *testing.T) {
-	for _, r := range rollout.Requirements() {
+	for _, r := range rollout.Requirements(true) {
 		for _, verb := range r.For {
 			c, _, err := newRoot(streams{}).Find([]string{verb})
 			assert.Truef(t, err == nil && c.Name() == verb, "%s is no verb", verb)
@@ -71,7 +71,7 @@ func writeBlock(b *strings.Builder, title, text string) {
 }
 
 func rowsFor(verb string, kind string, fits func(action.Permission) bool) []action.Permission {
-	return slices.DeleteFunc(rollout.Requirements(), func(r action.Permission) bool {
+	return slices.DeleteFunc(rollout.Requirements(true), func(r action.Permission) bool {
 		return !fits(r) || !r.Needed(verb, kind)
 	})
 }

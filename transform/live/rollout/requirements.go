@@ -31,13 +31,14 @@ var (
 	leading    = []string{"verify", "leaders", "migrate", "rollback"}
 )
 
-// Requirements is the one table of permissions.
-func Requirements() []action.Permission {
-	return requirements(func(a action.Action) []action.Permission { return a.Needs })
-}
-
-// requirements are the permissions, with what needs returns for the actions that need more than every run does.
-func requirements(needs func(action.Action) []action.Permission) []action.Permission {
+// Requirements is the one table of permissions: those of every run, and with all also those of runs with some actions.
+func Requirements(all bool) []action.Permission {
+	needs := func(a action.Action) []action.Permission {
+		if all {
+			return a.Needs
+		}
+		return nil
+	}
 	return slices.Concat([]action.Permission{
 		{For: []string{"status"}, Rancher: true, Group: action.Provisioning, Resource: "clusters", Verbs: []string{"list"}, Why: "the clusters; other verbs need it to find one by its name, its ID or its labels"},
 		{For: []string{"status"}, Rancher: true, Group: management, Resource: "clusters", Verbs: []string{"list"}, Why: "the same for RKE1"},
