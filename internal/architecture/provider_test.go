@@ -24,15 +24,15 @@ var (
 
 // namesAWS are the files outside of transform/provider/aws that compare a document with a name of AWS or write one into it.
 var namesAWS = map[string]string{
-	"transform/forms/find.go":         "lines that may describe a cluster, before anything is parsed",
-	"transform/forms/table.go":        "the same",
-	"transform/live/check/nodes.go":   "the ID of a rule",
-	"transform/redact/random.go":      "what is no secret in any document",
-	"transform/redact/settings.go":    "the same",
-	"transform/redact/url.go":         "the same",
-	"transform/rke1/rules_cluster.go": "the ID of a rule",
-	"transform/rke1/spelling.go":      "a key of RKE's file, next to those of other clouds",
-	"transform/target.go":             "a value of --end-state",
+	"transform/forms/find.go":       "lines that may describe a cluster, before anything is parsed",
+	"transform/forms/table.go":      "the same",
+	"transform/live/check/nodes.go": "the ID of a rule",
+	"transform/redact/random.go":    "what is no secret in any document",
+	"transform/redact/settings.go":  "the same",
+	"transform/redact/url.go":       "the same",
+	"transform/rke1/rules.go":       "the ID of a rule",
+	"transform/rke1/spelling.go":    "a key of RKE's file, next to those of other clouds",
+	"transform/target.go":           "a value of --end-state",
 }
 
 // TestAWSIsNamedInFewFiles: what another cloud calls differently is in one folder. Prose names AWS everywhere.

@@ -4,10 +4,18 @@
 package rke1
 
 import (
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // rule is a row of the table.
@@ -37,6 +45,354 @@ func sharedRules() []rule {
 		rules.ConfigWithoutFlag.WithGuards(rules.FlagEdits...).WithDoc(
 			"kube-controller-manager has leader-migration-config without enable-leader-migration, and silently ignores the configuration."),
 	)
+}
+
+// clusterRules are those about the cluster, its nodes, and what runs them.
+func clusterRules() []rule {
+	return []rule{
+		{Rule: transform.Rule{ID: "aws-block-resets", Severity: transform.Error, Guards: rules.TheSwitch,
+			Doc: "The block awsCloudProvider is set with external-aws: RKE selects the provider by the block and changes it back to aws."}.Because(
+			"RKE chooses the provider by the block, and overwrites external-aws with aws.", transform.SourceRKE, "Remove awsCloudProvider; its settings go to the manager with --cloud-config.", "Never with external-aws."),
+			Check: func(m *migration, found *transform.Findings) {
+				if block := m.get(providerKey, awsKey); m.isNamedExternal() && block.Exists() {
+					found.At(block, "RKE selects the provider by this block and changes "+externalName+" back to aws", "apply the stages: the cluster is in-tree, and the switch removes the block and keeps its settings")
+				}
+			}},
+		{Rule: rules.CCMArgsUnsafe.Rule.WithDoc(
+			"Addons or the values file run a cloud-controller-manager that exits because of its arguments: routes are on without --cluster-cidr, or --cloud-provider is not aws."),
+			Check: func(m *migration, found *transform.Findings) {
+				rules.UnsafeWorkload(m.bundle(), found)
+				rules.CCMArgsUnsafe.Check(m, found)
+			}},
+		{Rule: rules.CCMFlagMissing.Rule.WithGuards(rules.BothManagers...), Check: func(m *migration, found *transform.Findings) {
+			if m.component(manager) == inTree {
+				rules.SecondWorkload(m.bundle(), m.target, found)
+				rules.CCMFlagMissing.Check(m, found)
+			}
+		}},
+		// It checks what addons run: a release of Helm never shows.
+		{Rule: rules.CCMNotInFile, Check: func(m *migration, found *transform.Findings) {
+			if m.lacksManager() {
+				rules.NotInFile(m.near(m.get(providerKey, nameKey)), "if none runs, install the chart as in the plan", found)
+			}
+		}},
+		// It checks a file that the manager names itself: no one but the
+		// operator knows what is in it.
+		{Rule: rules.CloudConfigLost.WithDoc(
+			"The provider has a configuration, which an external provider ignores. A note for cloud_provider, which the stages copy to the cloud-controller-manager. An error for a file in the arguments of kube-controller-manager, which they do not copy."),
+			Check: func(m *migration, found *transform.Findings) {
+				if a, set := args.Last(m.argsOf(manager), "cloud-config"); set && a.Value != "" {
+					rules.ConfigLost(a.Node(), ", and the stages cannot read it", found)
+				}
+				if m.cloudConfig() == "" || m.isExternal() {
+					return
+				}
+				rules.ConfigCarried(yamledit.First(m.get(providerKey, customKey), m.near(m.get(providerKey, awsKey))), found)
+			}},
+		// It is about the provider's name, or else an argument of a component.
+		{Rule: rules.InTreeGone, Check: func(m *migration, found *transform.Findings) {
+			image := m.get(imagesKey, kubernetesKey)
+			if m.provider() == inTree && !m.isExternal() && rules.FindInTreeImage(image, found) || !rules.IsInTreeGone(m.move(), m.stage) {
+				return
+			}
+			if m.provider() == inTree {
+				rules.FindInTreeProvider(m.near(m.get(providerKey)), m.move(), found)
+				return
+			}
+			for _, service := range components {
+				if a, set := args.Last(m.argsOf(service), componentFlag); set && a.Value == inTree {
+					rules.FindInTreeProvider(a.Node(), m.move(), found)
+					return
+				}
+			}
+		}},
+		{Rule: rules.NotMigratable.WithDoc(
+			"Refused with exit code 4 by every verb: no cloud provider or another one than aws, the name external included, or Kubernetes below 1.22. A cluster for Windows is a warning."),
+			Check: func(m *migration, found *transform.Findings) {
+				if n := m.windowsCluster(); n.Exists() {
+					found.At(n, "the cluster is for Windows machines", "plan for their restart, and verify them manually").Severity = transform.Warning
+				}
+				found.Add(transform.NotMigratableIn(m.checkProvider())...)
+			}},
+		{Rule: transform.Rule{ID: "rke-template", Severity: transform.Error, Guards: rules.EveryEdit,
+			Doc: "The object names the revision of an RKE template: Rancher's API takes the configuration from there, so an edit of the cluster is lost."}.Because(
+			"Rancher's API sets the configuration of such a cluster from the template and its answers.", "rancher/rancher pkg/api/norman/store/cluster/cluster_store.go: loadDataFromTemplate", "Make the change in a revision of the template.", "If the change is made in the template as well."),
+			Check: func(m *migration, found *transform.Findings) {
+				for _, path := range [][]string{{"spec", "clusterTemplateRevisionName"}, {"clusterTemplateRevisionId"}} {
+					if at := m.Doc.Root().Get(path...); m.Wrapped && at.Exists() && !at.IsNull() {
+						found.At(at, "the configuration comes from an RKE template, and an edit of the cluster is lost", "make the change in a revision of the template, or accept this if the cluster no longer uses it")
+					}
+				}
+			}},
+		{Rule: rules.StorageClassInTree, Check: func(m *migration, found *transform.Findings) {
+			docs, _ := m.bundle().Documents()
+			rules.InTreeClasses(docs, m.bundle().At(), found)
+		}},
+		// It compares the components, each of which has the same provider on all machines.
+		{Rule: rules.ProviderMixed, Check: func(m *migration, found *transform.Findings) {
+			rules.Mixed(lists.Map(components, func(service string) rules.Provided {
+				return rules.Provided{What: service, Provider: m.component(service), At: m.near(m.get(servicesKey, service, argsKey))}
+			}), m.Version, found)
+		}},
+		// It searches for what only a cluster with a provider has: RKE's own example
+		// has an empty name as well.
+		{Rule: rules.ProviderRemoved.WithDoc(
+			"No cloud provider is set, and the file shows that the cluster had one: leader migration, a cloud-controller-manager in addons, or useInstanceMetadataHostname. Without a provider nodes lose the names from EC2 (rancher/rancher #22851)."),
+			Check: func(m *migration, found *transform.Findings) {
+				if m.provider() != "" {
+					return
+				}
+				docs, _ := m.bundle().Documents()
+				_, runs := ccm.FindWorkload(docs)
+				if !runs && !m.migrates() && !m.usesMetadata() {
+					return
+				}
+				found.At(m.near(m.get(providerKey, nameKey)), "no cloud provider is set, and the cluster had one: nodes lose the names from EC2 and register as new Nodes, and no manager runs the cloud controllers",
+					"set cloud_provider to "+inTree+" before the switch, or to "+externalName+" after it")
+			}},
+		{Rule: rules.ControlPlanesAtOnce, Check: (*migration).controlPlanesAtOnce},
+		{Rule: transform.Rule{ID: "metadata-hostname-conflict", Severity: transform.Error, Guards: rules.TheSwitch,
+			Doc: "useInstanceMetadataHostname is true and a node has a hostname_override of its own: only one of the two can set its name."}.Because(
+			"One node would have two names: the one of the metadata service, and hostname_override.", transform.SourceRKE, "Remove one of the two.", "If the override equals the name of the metadata service."),
+			Check: func(m *migration, found *transform.Findings) {
+				for i, n := range m.Read.Nodes {
+					if m.usesMetadata() && hasOwnName(n) {
+						found.At(m.near(m.node(i, "hostname_override")), metadataKey+" is true, so RKE ignores this name, and the node gets the name from the instance metadata", "keep one of the two: remove the name, or set "+metadataKey+": false where every node has its private DNS name here")
+					}
+				}
+			}},
+		// It checks clusters that are external: before, the switch decides.
+		{Rule: transform.Rule{ID: ruleMetadataUnset, Severity: transform.Error, Guards: rules.TheSwitch,
+			Doc: "The provider is external-aws, and neither useInstanceMetadataHostname nor a hostname_override names a node: it loses the name from EC2 and registers as a new Node. If you accept the rule, the switch does not set the former."}.Because(
+			"The node loses the name that it has from EC2, and registers as a new Node.", transform.SourceRKE, "Set useInstanceMetadataHostname: true, as the switch does.", "For machines that were registered with their own --node-name; then the switch does not set it."),
+			Check: func(m *migration, found *transform.Findings) {
+				if !m.isNamedExternal() || m.usesMetadata() || !m.lacksOwnName() || m.target.HostNames.Equal() {
+					return
+				}
+				fix := upgradeForMetadata
+				switch {
+				case m.ownNames():
+					fix = "give every node its private DNS name as hostname_override, or none of them and set " + metadataKey + ": true"
+				case metadataSupported(m.move().Reached()):
+					fix = "set " + metadataKey + ": true, if the nodes still have the names from EC2"
+				}
+				found.At(m.near(m.get(providerKey, metadataKey)), "nothing keeps the names of the nodes from EC2: kubelets use their address or host name, and register as new Nodes", fix)
+			}},
+		{Rule: transform.Rule{ID: "metadata-hostname-unsupported", Severity: transform.Error, Guards: rules.TheSwitch,
+			Doc: "useInstanceMetadataHostname is true on a release whose kubelet cannot read its name from the metadata: below 1.25.14, 1.26.9 or 1.27.6."}.Because(
+			"The kubelet of this release has no reader of the metadata, and does not start.", "rancher/rke-tools v0.1.95; "+transform.SourceRKE, "Upgrade to 1.25.14, 1.26.9 or 1.27.6 first.", "If the images of rke-tools were replaced by later ones."),
+			Check: func(m *migration, found *transform.Findings) {
+				if m.usesMetadata() && !metadataSupported(m.move().Reached()) {
+					found.At(m.near(m.get(providerKey, metadataKey)), "the kubelets of this release cannot read their names from the instance metadata", upgradeForMetadata)
+				}
+			}},
+		// It depends on how RKE finds a node under external-aws (rancher/rke
+		// #3445): by its name, or by its internal address, which is its address where it
+		// has none.
+		{Rule: transform.Rule{ID: "node-address-missing", Severity: transform.Error, Guards: rules.TheSwitch,
+			Doc: "A node has neither internal_address nor a hostname_override of its own, and with external-aws RKE finds it by one of the two. A warning if its address is a private one, which RKE uses instead."}.Because(
+			"With external-aws RKE finds a node by its internal address or its override, and fails without.", "rancher/rke #3445", "Set internal_address.", "If the address is the internal one, where it is a warning."),
+			Check: func(m *migration, found *transform.Findings) {
+				for i, n := range m.Read.Nodes {
+					if n.InternalAddress != "" || hasOwnName(n) || !m.isOnAWS() {
+						continue
+					}
+					f := found.At(m.near(m.node(i, "address")), "the node has no internal_address, and under "+externalName+" RKE finds it by its address, which must be the internal one of the node", "set internal_address, or its private DNS name as hostname_override")
+					if isPrivate(n.Address) {
+						f.Severity = transform.Warning
+					}
+				}
+			}},
+		{Rule: transform.Rule{ID: "rke-too-old", Severity: transform.Error, Guards: rules.TheSwitch,
+			Doc: "external-aws needs RKE 1.4.15 or 1.5.0, or Rancher 2.7.11 or 2.8.0 to 2.11: 2.12 removed RKE. A note unless --rke-version or --rancher-version names one."}.Because(
+			"An RKE that does not know external-aws refuses the file.", "rancher/rke releases v1.4.15 and v1.5.0; rancher/rancher v2.7.11 and v2.8.0", "Upgrade RKE or Rancher, and set --rke-version or --rancher-version.", "If the version that applies the file was checked."),
+			Check: func(m *migration, found *transform.Findings) {
+				if !m.isOnAWS() {
+					return
+				}
+				at := m.near(m.get(providerKey, nameKey))
+				rke, rancher := m.target.RKEVersion, m.target.RancherVersion
+				switch {
+				case rke != "" && !k8s.Since("v"+strings.TrimPrefix(rke, "v"), "v1.4.15"):
+					found.At(at, needsRKE+", and --rke-version is older", "upgrade RKE first")
+				case rancher != "":
+					m.rancherUnfit(found, at, k8s.RancherOf(rancher))
+				case rke == "":
+					found.At(at, needsRKE+"; in Rancher, "+knowExternalAWS, "check which one runs, and set --rke-version or --rancher-version").Severity = transform.Note
+				}
+			}},
+		{Rule: rules.ConfigNotMounted.WithGuards(rules.FlagEdits...).WithDoc(
+			"leader-migration-config of kube-controller-manager names a file outside of /etc/kubernetes that no entry of extra_binds mounts, and the manager exits."), Check: (*migration).configNotMounted},
+	}
+}
+
+// upgradeForMetadata is what to do on a release that cannot take names from the
+// metadata.
+const upgradeForMetadata = "upgrade to 1.25.14, 1.26.9, 1.27.6 or later first, or in the switch with --target-version; or give every node its private DNS name as hostname_override"
+
+// node returns a part of a node, or the node where it lacks it.
+func (m *migration) node(i int, key string) yamledit.Node {
+	item := m.get(nodesKey).Items()[i]
+	return yamledit.First(m.spelling.get(item, key), item)
+}
+
+func (m *migration) windowsCluster() yamledit.Node {
+	for _, key := range []string{"windows_prefered_cluster", "windowsPreferedCluster"} {
+		for _, path := range parents {
+			if n := m.Doc.Root().Get(slices.Concat(path, []string{key})...); n.Value() == true {
+				return n
+			}
+		}
+	}
+	return yamledit.Node{}
+}
+
+// near returns a node, or what holds it where it is not there.
+func (m *migration) near(at yamledit.Node) yamledit.Node {
+	return yamledit.First(at, m.get(providerKey), m.Config)
+}
+
+// isOnAWS reports whether the cluster is one to migrate, or was: lint also reads
+// others.
+func (m *migration) isOnAWS() bool { return m.provider() == inTree || m.provider() == externalName }
+
+// isNamedExternal reports whether the file says external-aws, whatever RKE makes
+// of it.
+func (m *migration) isNamedExternal() bool { return m.Read.CloudProvider.Name == externalName }
+
+// Charts are the values file, if there is one. No stage before install-ccm, which puts it right, waits
+// for it.
+func (m *migration) Charts(string) []rules.Chart {
+	if m.file == nil || rules.BeforeChart(m.stage, m.target) {
+		return nil
+	}
+	label, _, _ := strings.Cut(controlPlaneNodeLabel, "=")
+	return []rules.Chart{{
+		Chart: m.file.chart, Format: Name, Release: m.Version, External: m.isExternal(), Target: m.target,
+		Nodes: m.chartNodes, Label: label, At: m.valuesFinding,
+	}}
+}
+
+// The first releases with external-aws (rancher/rke, rancher/rancher).
+const (
+	needsRKE        = "external-aws needs RKE 1.4.15, or 1.5.0 and later"
+	knowExternalAWS = "2.7.11, or 2.8.0 to 2.11"
+)
+
+// rancherUnfit finds a Rancher that does not know external-aws.
+func (m *migration) rancherUnfit(found *transform.Findings, at yamledit.Node, v k8s.Rancher) {
+	const retry = "set --rancher-version to the one that applies the change"
+	switch {
+	case !v.Known:
+		found.At(at, "external-aws needs Rancher "+knowExternalAWS+", and Rancher "+m.target.RancherVersion+" is none that is known", retry)
+	case v.ExternalAWS == "":
+		found.At(at, "Rancher "+m.target.RancherVersion+" provisions no RKE clusters: 2.12 removed RKE", "migrate with Rancher "+knowExternalAWS+"; "+retry)
+	case !v.Since(v.ExternalAWS):
+		found.At(at, "external-aws needs Rancher "+knowExternalAWS+", and "+m.target.RancherVersion+" is older", "upgrade Rancher first")
+	}
+}
+
+// argumentRules are those about the arguments of components.
+func argumentRules() []rule {
+	return []rule{
+		{Rule: transform.Rule{ID: "extra-args-type", Severity: transform.Error, Guards: rules.EveryEdit,
+			Doc: "A value in extra_args is not a string. Rancher's API rejects it; RKE itself accepts it, so it is a note in a cluster.yml."}.Because(
+			"Rancher's API takes only strings and refuses the object.", "rancher/rke types: ExtraArgs is a map of strings", "Quote the value; `rke-lm lint --fix` does so.", "In a cluster.yml, where RKE reads it."),
+			Check: func(m *migration, found *transform.Findings) {
+				for _, a := range m.unquoted() {
+					f := found.At(a.Node(), "the value of an argument must be a string; Rancher's API rejects other types", "quote it")
+					if m.spelling == snake {
+						f.Message, f.Severity = "the value of an argument must be a string; RKE itself accepts this one, and Rancher's API rejects it", transform.Note
+					}
+				}
+			}, Fix: (*migration).quoteExtraArgs},
+		{Rule: rules.UnknownConfigKey.WithDoc(
+			"A service in a cluster.yml is written with an underscore (kube_controller), as in Rancher's templates; RKE itself ignores it."),
+			Check: func(m *migration, found *transform.Findings) {
+				for _, n := range m.underscored() {
+					found.At(n, "this is not a service of RKE, so everything below it is ignored", "write "+dashed(n.Key()))
+				}
+			}, Fix: (*migration).spellServices},
+	}
+}
+
+// unquoted returns the flags whose values are booleans or numbers.
+func (m *migration) unquoted() []args.Arg {
+	var found []args.Arg
+	for _, service := range m.get(servicesKey).Entries() {
+		for _, key := range []string{argsKey, winArgsKey} {
+			for _, a := range args.OfMap(m.spelling.get(service.Value, key)) {
+				switch a.Node().Value().(type) {
+				case bool, float64:
+					found = append(found, a)
+				}
+			}
+		}
+	}
+	return found
+}
+
+func (m *migration) quoteExtraArgs() []transform.Correction {
+	return lists.Map(m.unquoted(), func(a args.Arg) transform.Correction {
+		return func(e *yamledit.Edit) { e.Set(a.Node(), a.Value) }
+	})
+}
+
+// underscored returns the services of a cluster.yml that RKE does not read.
+func (m *migration) underscored() []yamledit.Node {
+	if m.Wrapped {
+		return nil
+	}
+	found := lists.Where(m.get(servicesKey).Entries(), func(e yamledit.Entry) bool { return e.Key == "kube_controller" || e.Key == "kube_api" })
+	return lists.Map(found, func(e yamledit.Entry) yamledit.Node { return e.Value })
+}
+
+func dashed(key string) string { return strings.ReplaceAll(key, "_", "-") }
+
+func (m *migration) spellServices() []transform.Correction {
+	return lists.Map(m.underscored(), func(n yamledit.Node) transform.Correction {
+		return func(e *yamledit.Edit) { e.Rename(n, dashed(n.Key())) }
+	})
+}
+
+// gateServices are the components that read feature gates, with their own names.
+var gateServices = [][2]string{{apiService, "kube-apiserver"}, {manager, leadermigration.Manager}, {scheduler, "kube-scheduler"}, {kubelet, "kubelet"}, {proxy, "kube-proxy"}}
+
+// Components are those that a shared rule checks: each that reads feature gates, or kube-controller-manager.
+func (m *migration) Components(rule string) (list []rules.Component) {
+	alone := true
+	switch rule {
+	case rules.LeaderElectionOff.ID:
+		if m.isExternal() {
+			return nil // the other manager is the one that takes part
+		}
+	case rules.LeaseGrantMissing.ID:
+		if m.bundle().Grants() {
+			return nil // what addons_include names is not in the file
+		}
+	case rules.CloudControllersOff.ID, rules.ConfigWithoutFlag.ID, rules.FlagLeftOnKCM.ID, rules.LeaseTimingsUnsafe.ID:
+	default:
+		alone = false
+	}
+	for _, s := range gateServices {
+		if !alone || s[0] == manager {
+			list = append(list, rules.Component{Name: s[1], Args: m.argsOf(s[0]), Provider: m.component(s[0]), Version: m.move().Reached(), Stage: m.stage, Target: m.target})
+		}
+	}
+	if rule == rules.LeaseTimingsUnsafe.ID {
+		return append(list, m.cloudManagers()...)
+	}
+	return list
+}
+
+// cloudManagers are those that ask for leases. One of addons or of the values file may run already, so its timings count
+// after every stage.
+func (m *migration) cloudManagers() []rules.Component {
+	list := rules.WorkloadComponents(m.bundle(), m.target)
+	if m.file != nil {
+		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: m.file.chart.Placed(), Version: m.file.chart.ImageMinor(), Target: m.target})
+	}
+	return list
 }
 
 // Findings implements transform.Cluster.
