@@ -184,7 +184,7 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamled
 	var first *plan.ManualStagePending
 	switch {
 	case errors.As(err, &first):
-		made.Manual = []plan.Step{first.Manual}
+		made.Manual = []plan.Step{first.Manual.Shown()}
 		if first.Alone { // nothing is kept from the other clusters of the file
 			made.Open, made.Outcome = true, report.Outcome{Name: name, What: first.At.What + "; " + first.At.Do}
 			return made, nil, nil
@@ -215,7 +215,7 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamled
 		names = append(names, s.Stage.Name)
 	}
 	after := steps[len(steps)-1].After()
-	made.Manual, made.After, made.Verify = manual, texts(after), names[len(names)-1]
+	made.Manual, made.After, made.Verify = lists.Map(manual, plan.Step.Shown), texts(after), names[len(names)-1]
 	made.Outcome = report.Outcome{Name: name, What: strings.Join(names, ", ")}
 	if a.Undo != "" {
 		made.What += " undone,"
