@@ -28,8 +28,11 @@ func Findings(list []transform.Finding) []transform.Finding {
 
 // where is the place in a file, or the object of a cluster.
 func where(f transform.Finding) string {
-	if f.File == "" {
+	switch {
+	case f.File == "":
 		return f.Path
+	case f.Line == 0: // it is about the file
+		return f.File
 	}
 	return fmt.Sprintf("%s:%d", f.File, f.Line)
 }

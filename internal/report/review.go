@@ -5,6 +5,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -161,7 +162,7 @@ func (c ReviewedCluster) release() string {
 	if c.Was == "" {
 		return release(c.plan())
 	}
-	return c.Was + " → " + c.Version
+	return c.Was + " → " + cmp.Or(c.Version, "unknown release")
 }
 
 // summary is what the change does, in one line.

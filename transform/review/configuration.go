@@ -4,10 +4,13 @@
 package review
 
 import (
+	"errors"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Setting is a key of a configuration file, its values as on a command line.
@@ -75,5 +78,8 @@ func setting(list []Setting, key string) Setting {
 // Unread is the finding about a document that could not be read in the base.
 func Unread(err error) transform.Finding {
 	f := transform.Finding{Message: "in the base: " + err.Error(), Fix: "nothing, if the change corrects it"}
+	if at, is := errors.AsType[*yamledit.Error](err); is {
+		f.File, f.Line, f.Message = at.File, at.Line, strings.TrimSuffix("in the base: "+at.What+"; "+at.Do, "; ")
+	}
 	return baseUnread.Report([]transform.Finding{f}, nil)[0]
 }

@@ -232,8 +232,17 @@ func TestWhatAChangeDoesToAConfigurationIsAnErrorOnlyTogetherWithClusters(t *tes
 }
 
 func TestADocumentThatCannotBeReadInTheBaseIsAWarning(t *testing.T) {
-	f := review.Unread(errors.New("a.yaml:3: no YAML"))
-	assert.True(t, f.Rule == "base-unread" && f.Severity == transform.Warning && f.Message == "in the base: a.yaml:3: no YAML" && f.Fix != "", f)
+	for _, c := range []struct {
+		err  error
+		want transform.Finding
+	}{
+		{errors.New("no such object"), transform.Finding{Message: "in the base: no such object"}},
+		{&yamledit.Error{File: "a.yaml", Line: 3, What: "no YAML"}, transform.Finding{File: "a.yaml", Line: 3, Message: "in the base: no YAML"}},
+		{&yamledit.Error{File: "a.yaml", Line: 3, What: "no YAML", Do: "write some"}, transform.Finding{File: "a.yaml", Line: 3, Message: "in the base: no YAML; write some"}},
+	} {
+		c.want.Rule, c.want.Severity, c.want.Fix = "base-unread", transform.Warning, "nothing, if the change corrects it"
+		assert.Equal(t, review.Unread(c.err), c.want)
+	}
 }
 
 func TestTheTipCountsAndAcceptancesOfBoth(t *testing.T) {
