@@ -3,7 +3,15 @@
 
 package transform
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
 
 // The exit codes of rke-lm, which docs/exit-codes.md explains. An error type says its own code by a method
 // ExitCode; one without the method ends the command with ExitInput.
@@ -52,3 +60,58 @@ type coded struct {
 func (c *coded) Unwrap() error { return c.error }
 
 func (c *coded) ExitCode() ExitCode { return c.code }
+
+// Fault is a panic while one document was worked on: a bug of rke-lm.
+type Fault struct {
+	At   string // the document
+	What string // the panic, without anything of the document
+	Code string // the line of rke-lm that ran
+}
+
+func (f *Fault) Error() string {
+	return fmt.Sprintf("%s: rke-lm failed (%s at %s); report this as a bug of rke-lm", f.At, f.What, f.Code)
+}
+
+// ExitCode is that of a document that cannot be worked on.
+func (f *Fault) ExitCode() ExitCode { return ExitInput }
+
+// Guard calls work for one document, and returns a panic in it as a *Fault, or as the error that its
+// budget is spent, so that
+// it does not end the work on other documents, nor keep a lock.
+func Guard(at string, work func() error) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *yamledit.Error: // the budget of a document is spent
+			err = r
+		default:
+			err = &Fault{At: at, What: panicText(r), Code: panickedAt()}
+		}
+	}()
+	return work()
+}
+
+// panicText reports what a panic was about. A text that is not the runtime's own may
+// quote the document, and with it a secret.
+func panicText(r any) string {
+	if e, is := r.(runtime.Error); is {
+		return strings.TrimPrefix(e.Error(), "runtime error: ")
+	}
+	return fmt.Sprintf("%T", r)
+}
+
+// panickedAt returns the innermost line of this module in the stack of a panic.
+func panickedAt() string {
+	var calls [64]uintptr
+	frames := runtime.CallersFrames(calls[:runtime.Callers(1, calls[:])])
+	for panicked := false; ; {
+		f, more := frames.Next()
+		if panicked && strings.Contains(f.Function, "rke-lm/") {
+			return fmt.Sprintf("%s, %s:%d", path.Base(f.Function), path.Base(f.File), f.Line)
+		}
+		panicked = panicked || strings.HasPrefix(f.Function, "runtime.")
+		if !more {
+			return "an unknown line"
+		}
+	}
+}

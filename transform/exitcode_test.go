@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
@@ -29,4 +30,23 @@ func TestTheFirstErrorThatSaysACodeDecides(t *testing.T) {
 		assert.Equal(t, ExitCodeOf(c.err), c.want, c.err)
 	}
 	assert.Equal(t, ExitCodeOr(errors.New("interrupted"), ExitFailed), ExitFailed, "an error without a code")
+}
+
+func TestAPanicBecomesAnErrorThatNamesTheDocumentAndTheCode(t *testing.T) {
+	var none []string
+	err := Guard("fleet.yaml:12: document 2", func() error { return errors.New(none[3]) })
+	var fault *Fault
+	assert.Must(t, errors.As(err, &fault) && fault.At == "fleet.yaml:12: document 2", err)
+	assert.True(t, strings.Contains(fault.What, "index out of range") && strings.Contains(fault.Code, "fault_test.go:"), err)
+}
+
+func TestThePanicOfALibraryIsNotQuoted(t *testing.T) {
+	err := Guard("fleet.yaml", func() error { panic("cannot read hunter2") })
+	assert.True(t, err != nil && !strings.Contains(err.Error(), "hunter2"), err)
+}
+
+func TestAnErrorPassesAGuard(t *testing.T) {
+	want := errors.New("an error")
+	err := Guard("fleet.yaml", func() error { return want })
+	assert.True(t, errors.Is(err, want), err)
 }

@@ -5,6 +5,7 @@ package redact
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -144,5 +145,59 @@ func TestWhatANameNextToItMakesASecretIsHidden(t *testing.T) {
 		"token expired":                                                         "token expired", // a message
 	} {
 		assert.Equal(t, Text(in), want, in)
+	}
+}
+
+// Each is a string whose only content, as YAML, is a string again.
+var ownStrings = []string{
+	"a: \"b\\u2028\\nc\"\n",
+	"a: \"b\\u2029\\nc\"\n",
+	"a: \"b\\x85\\nc\"\n",
+	"a: |\n  pasted text\u2028\n  more\n",
+	"a: |\n  pasted text\u2029\n\n  more\n",
+	"a: >\n  pasted\u2028\n\n  more\n",
+	"a: 'b\u2028\n\n  c'\n",
+	"a: |\n  'b\u2028\n\n  c'\n",
+	"a: |\n  --- |\n    b\n",
+	"a: |\n  \"b\\nc\"\n",
+}
+
+func TestAStringThatIsItsOwnDocumentEnds(t *testing.T) {
+	for _, text := range ownStrings {
+		redacted(t, text)
+		if d, err := yamledit.ParseString("", text); err == nil {
+			Value("a", d.Root().Value())
+		}
+	}
+}
+
+func TestWhatIsTooDeepToBeReadIsHidden(t *testing.T) {
+	text := "note: hunter2\n"
+	for range yamledit.MaxEmbedding + 2 {
+		text = "a: |\n " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n ") + "\n"
+	}
+	hidesSecret(t, text)
+	flow := "a: |\n  " + strings.Repeat("[", yamledit.MaxNesting+9) + "hunter2" + strings.Repeat("]", yamledit.MaxNesting+9) + "\n"
+	hidesSecret(t, flow)
+	out := Value("a", strings.TrimPrefix(flow, "a: |\n")+"\n").(string)
+	assert.True(t, !strings.Contains(out, "hunter2"), out)
+}
+
+// TestWhatOnlyRefersToASecretStaysReadable: the lines name a secret, describe one, or look like one from afar, and the
+// arguments are ordinary ones of Kubernetes' components. A reviewer needs them.
+func TestWhatOnlyRefersToASecretStaysReadable(t *testing.T) {
+	linesOf := func(file string) []string {
+		text := assert.Value(os.ReadFile("testdata/" + file))(t)
+		return strings.Split(strings.TrimSpace(string(text)), "\n")
+	}
+	lines := linesOf("readable.txt")
+	for _, a := range linesOf("arguments.txt") {
+		lines = append(lines, `kube-apiserver-arg: ["`+a+`"]`, "kube-apiserver-arg:\n    - "+a)
+		assert.Equal[any](t, Value("kube-apiserver-arg", []any{a}).([]any)[0], a, "a value")
+		assert.Equal(t, Text(a), a, "a message")
+	}
+	for _, line := range lines {
+		text := "x:\n  " + line + "\n  y: 1\n"
+		assert.Equal(t, redacted(t, text), text)
 	}
 }

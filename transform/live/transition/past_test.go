@@ -4,10 +4,17 @@
 package transition
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const joining = "image: {tag: v1.26.6}\nargs: [--v=2, --enable-leader-migration=true]\n"
@@ -55,4 +62,43 @@ func TestAManagerHasLeftTheMigrationWithoutTheFlag(t *testing.T) {
 	} {
 		assert.Equal(t, finished(c.values, c.sets), c.want, c.name)
 	}
+}
+
+const (
+	externalRKE2 = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: heron, namespace: fleet-default}\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n" +
+		"  rkeConfig:\n    machineGlobalConfig: {cloud-provider-name: external, disable-cloud-controller: true}\n    machinePools:\n    - {name: a, controlPlaneRole: true, etcdRole: true, quantity: 3}\n"
+	externalRKE1 = "cluster_name: plover\nkubernetes_version: v1.26.15-rancher1-1\nnodes:\n- {address: 10.0.4.11, role: [controlplane, etcd, worker]}\ncloud_provider: {name: external-aws}\nservices: {}\n"
+)
+
+func planned(t *testing.T, d transform.Format, text string) *plan.Plan {
+	t.Helper()
+	doc := assert.Value(yamledit.ParseString("c.yaml", text))(t)
+	return assert.Value(plan.Build(d, transform.Only(doc), transform.Target{EndState: transform.EndStateExternal}))(t)
+}
+
+func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
+	for _, c := range []struct {
+		format transform.Format
+		text   string
+	}{{rke2.Format(), externalRKE2}, {rke1.Format(), externalRKE1}} {
+		p := planned(t, c.format, c.text)
+		w := Planner{Format: c.format}
+		for _, seen := range []*observed.Observation{{}, {DaemonSets: running("v1.26.6", "--v=4")}} {
+			l, err := w.Plan(p, stages.InstallCCM, false, seen)
+			assert.Truef(t, err == nil && l.Empty(), "%s: %+v, %v", c.format.Name, l, err)
+		}
+	}
+}
+
+// No stage that is undone gives such a manager the flag, and with the in-tree
+// provider it would be a second owner.
+func TestNoRollbackBeginsWhereTheManagerIsNotInTheFile(t *testing.T) {
+	p := planned(t, rke2.Format(), externalRKE2)
+	w := Planner{Format: rke2.Format(), Target: transform.Target{CanonicalForm: true}}
+	names := assert.Value(RollbackOrder(p, ""))(t)
+	var conflict *transform.Conflict
+	err := w.CheckRollback(p, names, &observed.Observation{DaemonSets: running("v1.26.6", "--v=4")})
+	assert.True(t, errors.As(err, &conflict), err)
+	err = w.CheckRollback(p, []string{stages.VerifyProviderIDs, stages.DisableLeaderMigration}, &observed.Observation{})
+	assert.Truef(t, err == nil, "the switch stays: %v", err)
 }
