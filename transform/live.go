@@ -3,7 +3,10 @@
 
 package transform
 
-import "github.com/rke-lm/rke-lm/transform/yamledit"
+import (
+	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
 
 // Live is what distinguishes the live clusters of a format from those of others.
 type Live struct {
@@ -41,8 +44,8 @@ type ObjectKind struct {
 
 // The kinds that there are: of provisioned clusters, and of those that RKE makes.
 var (
-	Provisioning = ObjectKind{Group: "provisioning.cattle.io", Version: "v1", Namespaced: true, Planned: true}
-	Management   = ObjectKind{Group: "management.cattle.io", Version: "v3"}
+	Provisioning = ObjectKind{Group: action.ProvisioningGroup, Version: "v1", Namespaced: true, Planned: true}
+	Management   = ObjectKind{Group: action.ManagementGroup, Version: "v3"}
 )
 
 // APIVersion is that of the objects.

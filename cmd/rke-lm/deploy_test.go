@@ -19,9 +19,9 @@ const generated = "Generated from transform/live/rollout. To change it, change t
 func TestDocsDeployTheLeastRoles(t *testing.T) {
 	for file, should := range map[string]string{
 		"deploy/chart/templates/roles.yaml": chartRoles(),
-		"deploy/downstream-rke2.yaml":       downstreamRoles(action.Provisioning),
-		"deploy/downstream-rke1.yaml":       downstreamRoles(action.Management),
-		"deploy/downstream-rke1-helm.yaml":  downstreamRoles(action.Management, action.WithHelm),
+		"deploy/downstream-rke2.yaml":       downstreamRoles(action.ProvisioningGroup),
+		"deploy/downstream-rke1.yaml":       downstreamRoles(action.ManagementGroup),
+		"deploy/downstream-rke1-helm.yaml":  downstreamRoles(action.ManagementGroup, action.WithHelm),
 	} {
 		checkDoc(t, file, readDoc(t, file), should)
 	}
@@ -30,7 +30,7 @@ func TestDocsDeployTheLeastRoles(t *testing.T) {
 // ofController are the rows of the controller and of the runs that it makes. It restarts no machines, and has helm only
 // in an image of its own, where more is needed.
 func ofController(fits func(action.Permission) bool, more ...string) []action.Permission {
-	return slices.DeleteFunc(rollout.Requirements(true), func(r action.Permission) bool {
+	return slices.DeleteFunc(rollout.Requirements(), func(r action.Permission) bool {
 		its := slices.ContainsFunc(r.For, func(verb string) bool { return slices.Contains([]string{"controller", "migrate", "rollback"}, verb) })
 		list := slices.Contains(r.For, "status") && r.Rancher && !r.Optional // clusters by their labels
 		left := slices.Contains([]string{action.WithHelm, action.WithRestartCommand, rollout.WithLocal}, r.When) && !slices.Contains(more, r.When)
@@ -45,7 +45,7 @@ func chartRoles() string {
 			return r.Rancher && r.Namespace == namespace && slices.Contains(kinds, r.Of)
 		})
 	}
-	all, rke2, rke1 := "", action.Provisioning, action.Management
+	all, rke2, rke1 := "", action.ProvisioningGroup, action.ManagementGroup
 	var b strings.Builder
 	b.WriteString("{{- /* " + generated + " */ -}}\n")
 	b.WriteString(templated("ClusterRole", "", in("", all, rke2), "{{- with .Values.rke1Clusters }}\n"+named(in("", rke1))+"{{- end }}\n"))

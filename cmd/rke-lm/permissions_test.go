@@ -27,7 +27,7 @@ func verbRoles() map[string]string {
 }
 
 func TestPermissionsAreOfVerbs(t *testing.T) {
-	for _, r := range rollout.Requirements(true) {
+	for _, r := range rollout.Requirements() {
 		for _, verb := range r.For {
 			c, _, err := newRoot(streams{}).Find([]string{verb})
 			assert.Truef(t, err == nil && c.Name() == verb, "%s is no verb", verb)
@@ -43,14 +43,14 @@ func rolesOf(verb string) string {
 		kind       string
 		downstream bool
 	}{
-		{"On Rancher's own cluster, for an RKE2 cluster:", action.Provisioning, false},
-		{"On Rancher's own cluster, for an RKE1 cluster:", action.Management, false},
-		{"On the cluster itself, of RKE2:", action.Provisioning, true},
-		{"On the cluster itself, of RKE1:", action.Management, true},
+		{"On Rancher's own cluster, for an RKE2 cluster:", action.ProvisioningGroup, false},
+		{"On Rancher's own cluster, for an RKE1 cluster:", action.ManagementGroup, false},
+		{"On the cluster itself, of RKE2:", action.ProvisioningGroup, true},
+		{"On the cluster itself, of RKE1:", action.ManagementGroup, true},
 	} {
 		text, title := roles(verb, part.kind, part.downstream), part.title
-		if roles(verb, action.Provisioning, part.downstream) == roles(verb, action.Management, part.downstream) {
-			if part.kind == action.Management {
+		if roles(verb, action.ProvisioningGroup, part.downstream) == roles(verb, action.ManagementGroup, part.downstream) {
+			if part.kind == action.ManagementGroup {
 				continue
 			}
 			title, _, _ = strings.Cut(title, ",")
@@ -71,7 +71,7 @@ func writeBlock(b *strings.Builder, title, text string) {
 }
 
 func rowsFor(verb string, kind string, fits func(action.Permission) bool) []action.Permission {
-	return slices.DeleteFunc(rollout.Requirements(true), func(r action.Permission) bool {
+	return slices.DeleteFunc(rollout.Requirements(), func(r action.Permission) bool {
 		return !fits(r) || !r.Needed(verb, kind)
 	})
 }
@@ -129,7 +129,7 @@ func granting(rows []action.Permission, namespace string) (list []action.Permiss
 }
 
 func home(namespace string, kind string) string {
-	if namespace == action.Home && kind == action.Management {
+	if namespace == action.Home && kind == action.ManagementGroup {
 		return "<id>"
 	}
 	return namespace
@@ -139,7 +139,7 @@ func rule(r action.Permission, kind string) string {
 	text := fmt.Sprintf("  - apiGroups: [%s] # %s\n    resources: [%s]\n", cmp.Or(r.Group, `""`), strings.ReplaceAll(r.Why, "`", ""), r.Resource)
 	if r.Name != "" {
 		name := r.Name
-		if name == action.Own && kind == action.Management {
+		if name == action.Own && kind == action.ManagementGroup {
 			name = "<id>"
 		}
 		text += "    resourceNames: [" + name + "]\n"

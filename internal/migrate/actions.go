@@ -21,7 +21,7 @@ import (
 
 // manualRequired means that the stage has a command that rke-lm does not run.
 func (r *run) manualRequired(a action.Action, why string) error {
-	return fmt.Errorf("%s; run it, and then this command again with --manual-done %s:\n  %s", why, r.transition.Stage.Name, a.Command)
+	return fmt.Errorf("%s; run it, and then this command again with --manual-done %s:\n  %s", why, r.transition.Step.Stage.Name, a.Command)
 }
 
 // action carries an action out: what changes something is done, what is waited for is
@@ -46,7 +46,7 @@ func (r *run) action(ctx context.Context, a action.Action) error {
 	case action.Register:
 		return r.register(ctx)
 	}
-	if slices.Contains(r.Planner.Target.ManualDone, r.transition.Stage.Name) {
+	if slices.Contains(r.Planner.Target.ManualDone, r.transition.Step.Stage.Name) {
 		return nil
 	}
 	return r.change(ctx, a)
@@ -80,14 +80,14 @@ func (r *run) change(ctx context.Context, a action.Action) error {
 	case action.HelmUninstall:
 		return r.helm.uninstall(ctx, a, op)
 	}
-	return r.manualRequired(a, "the stage "+r.transition.Stage.Name+" has a command for the machines themselves, which rke-lm does not reach")
+	return r.manualRequired(a, "the stage "+r.transition.Step.Stage.Name+" has a command for the machines themselves, which rke-lm does not reach")
 }
 
 // fileOf returns what a plan folder would hold.
 func (r *run) fileOf(name string) (string, error) {
 	text, there := r.transition.Files[name]
 	if !there {
-		return "", fmt.Errorf("the stage %s names the file %s and does not make it; this is an error of rke-lm, please report it", r.transition.Stage.Name, name)
+		return "", fmt.Errorf("the stage %s names the file %s and does not make it; this is an error of rke-lm, please report it", r.transition.Step.Stage.Name, name)
 	}
 	return text, nil
 }

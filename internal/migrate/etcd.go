@@ -20,7 +20,7 @@ import (
 // that has one of its own, where the operator wants it. The object has changed then, so the stage is planned again.
 func (r *run) snapshotEtcd(ctx context.Context) (err error) {
 	t := r.transition
-	if !r.EtcdSnapshot || r.snapshot && !(stages.Named(t.Stage.Name).Snapshot && t.Edits()) {
+	if !r.EtcdSnapshot || r.snapshot && !(stages.Named(t.Step.Stage.Name).Snapshot && t.Edits()) {
 		return nil
 	}
 	r.snapshot = true
@@ -34,7 +34,7 @@ func (r *run) snapshotEtcd(ctx context.Context) (err error) {
 		return nil
 	}
 	if err == nil {
-		r.transition, err = r.planned(ctx, t.Stage.Name)
+		r.transition, err = r.planned(ctx, t.Step.Stage.Name)
 	}
 	return err
 }

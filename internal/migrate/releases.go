@@ -99,7 +99,7 @@ func (h helm) keepsValues(ctx context.Context, op action.HelmUpgrade) error {
 	}
 	findings := rollout.Preconditions(rollout.Change{Title: h.Object.Title(), Release: seen}, h.Accept)
 	if stop := transform.Stopping(findings); len(stop) > 0 {
-		return blockedBy(h.transition.Stage.Name, stop, rollout.Rules())
+		return blockedBy(h.transition.Step.Stage.Name, stop, rollout.Rules())
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -69,6 +70,24 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 			}
 		}))
 		assert.True(t, err != nil && transform.ExitCodeOf(err) == transform.ExitRefused && strings.Contains(err.Error(), "has changed in the meantime") && strings.Contains(err.Error(), "now: kube-controller-manager or cloud-controller-manager runs"), err)
+	})
+}
+
+// A run that cannot plan its write again says why.
+func TestAWriteOfRanchersOwnBeforeAnErrorShowsTheError(t *testing.T) {
+	onRKE2(t, func(t *testing.T, w *world) {
+		webhook, written := ranchertest.NewWebhook(1), atomic.Bool{}
+		w.Rancher.Put(t, psactText)
+		w.Rancher.Edit(migratetest.RKE2Path, webhook.Change)
+		w.Follow()
+		w.deny(func(path string) bool { return written.Load() && path == "/api/v1/nodes" })
+		err := w.does(t, "one", migrate.Forward, atSwitch(func(s *ranchertest.Server) {
+			s.Meanwhile = func(o map[string]any) {
+				webhook.Change(o)
+				written.Store(true)
+			}
+		}))
+		assert.ErrorContains(t, err, "missing permissions: list nodes")
 	})
 }
 

@@ -37,10 +37,10 @@ func (r *run) postcheck(ctx context.Context) error { return r.check(ctx, r.trans
 
 // actBefore carries out the actions before the edit, and actAfter those after it.
 func (r *run) actBefore(ctx context.Context) error {
-	return forEach(ctx, r.transition.Stage.Before, r.action)
+	return forEach(ctx, r.transition.Step.Stage.Before, r.action)
 }
 func (r *run) actAfter(ctx context.Context) error {
-	return forEach(ctx, r.transition.Stage.After, r.action)
+	return forEach(ctx, r.transition.Step.Stage.After, r.action)
 }
 
 // planned makes the transition of a stage from how things are now.
@@ -64,13 +64,13 @@ func (r *run) agree(ctx context.Context) error {
 		return err
 	}
 	r.emit(announcement(t, order))
-	if t.State == plan.Blocked {
-		return blockedBy(t.Stage.Name, transform.Stopping(t.Findings), r.Planner.Format.Rules)
+	if t.Step.State == plan.Blocked {
+		return blockedBy(t.Step.Stage.Name, transform.Stopping(t.Step.Findings), r.Planner.Format.Rules)
 	}
 	if r.Confirm == nil {
 		return nil
 	}
-	yes, err := r.Confirm(ctx, t.Stage.Name)
+	yes, err := r.Confirm(ctx, t.Step.Stage.Name)
 	if err == nil && !yes {
 		err = errDeclined
 	}
@@ -82,12 +82,12 @@ var errDeclined = errors.New("not confirmed")
 
 // announcement is what a stage will do, and in which order the machines change.
 func announcement(t transition.Transition, order string) Event {
-	texts := []string{t.Stage.Why, t.Stage.Caution, order}
+	texts := []string{t.Step.Stage.Why, t.Step.Stage.Caution, order}
 	if t.Back {
 		texts = slices.Insert(texts, 0, "Undoes the stage.")
 	}
 	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
-	e := Event{Type: Staged, Message: strings.Join(texts, " "), Prepare: t.Stage.Prepare.Actions, Actions: slices.Concat(t.Stage.Before, t.Stage.After), Findings: t.Findings}
+	e := Event{Type: Staged, Message: strings.Join(texts, " "), Prepare: t.Step.Stage.Prepare.Actions, Actions: slices.Concat(t.Step.Stage.Before, t.Step.Stage.After), Findings: t.Step.Findings}
 	if t.Edits() {
 		e.From, e.To = t.From(), t.To()
 	}
@@ -117,8 +117,11 @@ func (r *run) edit(ctx context.Context) error {
 		return nil
 	}
 	again := func(ctx context.Context) (change, error) {
-		t, err := r.planned(ctx, t.Stage.Name)
-		return change{t.From(), t.To()}, err
+		t, err := r.planned(ctx, t.Step.Stage.Name)
+		if err != nil {
+			return change{}, err
+		}
+		return change{t.From(), t.To()}, nil
 	}
 	if err := r.patch(ctx, actPatch, change{t.From(), t.To()}, again, func(e transition.Edit) { r.progress.edit = e }); err != nil {
 		return err

@@ -51,6 +51,7 @@ func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 	assert.Must(t, err == nil && path == filepath.Join(root, "fleet-default", "harbour"), path, err)
 	for _, folder := range []string{root, path} {
 		plans := assert.Value(Read(folder))(t)
+		assert.DeepEqual(t, encode(plans[0], nil), encode(harbour(), nil), folder)
 		assert.True(t, reflect.DeepEqual(plans, []plan.Saved{harbour()}), folder, plans)
 	}
 	assert.Equal(t, string(assert.Value(os.ReadFile(filepath.Join(path, "runbook.md")))(t)), "content of runbook.md")

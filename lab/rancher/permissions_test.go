@@ -247,7 +247,7 @@ func (a invocation) spares(resource string) bool {
 // continues reports whether a verb does its work without a rule: a run would change the cluster, and wait for it. No
 // Node of these clusters registers again.
 func (a invocation) continues(without left) bool {
-	return (a.whole() || without.rule.Resources[0] != "events") && slices.ContainsFunc(rollout.Requirements(true), func(row action.Permission) bool {
+	return (a.whole() || without.rule.Resources[0] != "events") && slices.ContainsFunc(rollout.Requirements(), func(row action.Permission) bool {
 		return (row.Optional || row.When == action.WithRestartCommand) && slices.Contains(row.For, a.verb) && row.Rancher == without.from.local &&
 			row.Resource == without.rule.Resources[0] && slices.Equal(row.Verbs, without.rule.Verbs)
 	})

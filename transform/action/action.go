@@ -114,8 +114,8 @@ const (
 
 // The API groups of the objects that describe clusters of RKE2 and of RKE1.
 const (
-	Provisioning = "provisioning.cattle.io"
-	Management   = "management.cattle.io"
+	ProvisioningGroup = "provisioning.cattle.io"
+	ManagementGroup   = "management.cattle.io"
 )
 
 const (

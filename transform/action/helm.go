@@ -13,13 +13,13 @@ func Upgrade(h HelmUpgrade, why string) Action {
 func ofHelm() []Permission {
 	own := []string{"get", "create", "patch", "delete"}
 	return []Permission{
-		{For: runs, Of: Management, When: WithHelm, Namespace: kubeSystem, Resource: "secrets", Verbs: []string{"get", "list", "create", "update", "patch", "delete"}, Why: "only with helm on the PATH, like those below: its records of the release, with its values"},
-		{For: runs, Of: Management, When: WithHelm, Namespace: kubeSystem, Resource: "serviceaccounts", Verbs: own, Why: "the chart"},
-		{For: runs, Of: Management, When: WithHelm, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Verbs: own, Why: "the chart"},
-		{For: runs, Of: Management, When: WithHelm, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Verbs: own, Why: "the chart"},
-		{For: runs, Of: Management, When: WithHelm, Namespace: kubeSystem, Group: rbac, Resource: "roles", Verbs: []string{"bind"}, Why: "the chart binds a role of the cluster"},
-		{For: runs, Of: Management, When: WithHelm, Group: rbac, Resource: "clusterrolebindings", Verbs: own, Why: "the chart"},
-		{For: runs, Of: Management, When: WithHelm, Group: rbac, Resource: "clusterroles", Verbs: append(own, "escalate", "bind"), Why: "the chart"},
+		{For: runs, Of: ManagementGroup, When: WithHelm, Namespace: kubeSystem, Resource: "secrets", Verbs: []string{"get", "list", "create", "update", "patch", "delete"}, Why: "only with helm on the PATH, like those below: its records of the release, with its values"},
+		{For: runs, Of: ManagementGroup, When: WithHelm, Namespace: kubeSystem, Resource: "serviceaccounts", Verbs: own, Why: "the chart"},
+		{For: runs, Of: ManagementGroup, When: WithHelm, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Verbs: own, Why: "the chart"},
+		{For: runs, Of: ManagementGroup, When: WithHelm, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Verbs: own, Why: "the chart"},
+		{For: runs, Of: ManagementGroup, When: WithHelm, Namespace: kubeSystem, Group: rbac, Resource: "roles", Verbs: []string{"bind"}, Why: "the chart binds a role of the cluster"},
+		{For: runs, Of: ManagementGroup, When: WithHelm, Group: rbac, Resource: "clusterrolebindings", Verbs: own, Why: "the chart"},
+		{For: runs, Of: ManagementGroup, When: WithHelm, Group: rbac, Resource: "clusterroles", Verbs: append(own, "escalate", "bind"), Why: "the chart"},
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-var configuration = []Permission{{For: runs, Of: Management, Namespace: kubeSystem, Resource: "configmaps", Verbs: []string{"get", "patch", "delete"}, Why: "only with `--leader-migration-config generate`: the configuration of the cloud-controller-manager"}}
+var configuration = []Permission{{For: runs, Of: ManagementGroup, Namespace: kubeSystem, Resource: "configmaps", Verbs: []string{"get", "patch", "delete"}, Why: "only with `--leader-migration-config generate`: the configuration of the cloud-controller-manager"}}
 
 // ApplyFile gives a file that a plan folder holds to the cluster.
 func ApplyFile(file, why string) Action {

@@ -44,7 +44,7 @@ func Copy(c CopySecret) Action {
 		Command: Command(`kubectl --kubeconfig "${RANCHER_KUBECONFIG:?}" -n %s get secret -o jsonpath='{.data.`+SecretCredential+`}' %--%s | base64 -d | kubectl -n kube-system create secret generic --from-file=%s=/dev/stdin %--%s`,
 			c.Namespace, c.Name, c.Key, c.To),
 		Needs: []Permission{
-			{For: runs, Of: Provisioning, Rancher: true, Namespace: Home, Resource: "secrets", Verbs: []string{"get"}, Why: "only if cloud-provider-config refers to a Secret: its value, for the chart"},
+			{For: runs, Of: ProvisioningGroup, Rancher: true, Namespace: Home, Resource: "secrets", Verbs: []string{"get"}, Why: "only if cloud-provider-config refers to a Secret: its value, for the chart"},
 			cloudConfig,
 		},
 		Op: c,
@@ -56,7 +56,7 @@ func ApplyConfigMap(file, namespace, name string) Action {
 	return Action{
 		Why:     "before the edit, apply the ConfigMap " + namespace + "/" + name + " to Rancher's own cluster ($RANCHER_KUBECONFIG), where the edit refers to it; plan --out writes it",
 		Command: Command(`kubectl --kubeconfig "${RANCHER_KUBECONFIG:?}" apply -f %s`, Path(path.Base(file))),
-		Needs:   []Permission{{For: runs, Of: Provisioning, Rancher: true, Namespace: Home, Resource: "configmaps", Verbs: []string{"create", "patch"}, Why: "only with `--leader-migration-config generate`: the configuration of kube-controller-manager"}},
+		Needs:   []Permission{{For: runs, Of: ProvisioningGroup, Rancher: true, Namespace: Home, Resource: "configmaps", Verbs: []string{"create", "patch"}, Why: "only with `--leader-migration-config generate`: the configuration of kube-controller-manager"}},
 		Op:      Apply{file, true},
 	}
 }

@@ -114,10 +114,14 @@ func (r Revision) Changes() bool { return len(r.Splices) > 0 }
 // Changes reports whether the step edits a document.
 func (s Step) Changes() bool { return slices.ContainsFunc(s.Documents, Revision.Changes) }
 
-// Shown is the step with what is shown of it alone: what it was planned from takes much more memory.
+// Shown is the step with what is shown of it alone: its documents, and the clusters from which it was planned, take much
+// more memory.
 func (s Step) Shown() Step {
 	of := s.Stage
-	return Step{Stage: transform.Stage{Name: of.Name, After: of.After, Verify: of.Verify}, State: s.State, Manual: s.Manual}
+	return Step{
+		Stage: transform.Stage{Name: of.Name, Why: of.Why, Caution: of.Caution, Prepare: of.Prepare, Before: of.Before, After: of.After, Verify: of.Verify},
+		State: s.State, Manual: s.Manual, Findings: s.Findings,
+	}
 }
 
 // Left reports whether the stage's edit is left to do.

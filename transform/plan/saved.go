@@ -67,6 +67,9 @@ type savedStep struct {
 // MarshalJSON writes what a saved plan keeps of a step: what leads forward and back, and
 // what people do.
 func (s Step) MarshalJSON() ([]byte, error) {
+	if len(s.Documents) == 0 {
+		return nil, fmt.Errorf("%s has no documents", s.Stage.Name)
+	}
 	out := savedStep{Name: s.Stage.Name, State: s.State, Caution: s.Stage.Caution, Manual: s.Manual, Revision: s.Documents[0], Others: s.Documents[1:], Findings: append([]transform.Finding{}, s.Findings...)}
 	if s.State == ActionOnly || s.Manual {
 		out.Steps, out.Check = s.Stage.After, s.Stage.Verify
@@ -126,8 +129,9 @@ func (p *Plan) Save(paths ...string) Saved {
 	}
 	s.Source, s.Others = sources[0], sources[1:]
 	for _, step := range p.Steps {
-		step.Documents = lists.Map(step.Documents, Revision.summed)
-		s.Steps = append(s.Steps, step)
+		kept := step.Shown()
+		kept.Documents = lists.Map(step.Documents, Revision.summed)
+		s.Steps = append(s.Steps, kept)
 	}
 	return s
 }

@@ -18,7 +18,7 @@ var ruleTable = sync.OnceValue(func() []rule {
 	refusals := []rule{ // made before there is a cluster to check
 		{Rule: rules.ChangedByOverlay}, {Rule: rules.DuplicateCluster}, {Rule: transform.Encrypted}, {Rule: transform.Templated},
 	}
-	return transform.Table(refusals, sharedRules(), clusterRules(), chartRules(), layerRules(), argumentRules(), configurationRules(), configRules())
+	return transform.Table(refusals, sharedRules(), clusterRules(), chartRules(), layerRules(), argumentRules(), configurationObjectRules(), configurationTextRules())
 })
 
 // sharedRules are those that check the same in every format.

@@ -227,7 +227,7 @@ func (m *migration) checked(rule string) []installed {
 	return m.known(rule)
 }
 
-// known are those after any stage: the file shows what decides the values. chartNotChecked reports the others.
+// known are those after any stage: the file shows what decides the values. The rule chart-not-checked reports the others.
 func (m *migration) known(rule string) []installed {
 	if rulesOfValues[rule] == nil {
 		return nil

@@ -20,8 +20,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// configurationRules are those about the objects with the managers' configurations.
-func configurationRules() []rule {
+// configurationObjectRules are those about the objects with the managers' configurations.
+func configurationObjectRules() []rule {
 	return []rule{
 		{Rule: rules.ConfigNotMounted.WithDoc(
 			"A manager's leader-migration-config names a file that nothing creates: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits."),
@@ -89,9 +89,9 @@ func (m *migration) undelivered(found *transform.Findings) {
 	}
 }
 
-// configRules check the configurations of both managers, as far as they were given. That
+// configurationTextRules check the configurations of both managers, as far as they were given. That
 // of kube-controller-manager is in an object of its own.
-func configRules() []rule {
+func configurationTextRules() []rule {
 	var table []rule
 	for _, r := range leadermigration.Rules() {
 		r.Guards = rules.BothManagers

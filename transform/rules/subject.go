@@ -23,7 +23,7 @@ type Subject interface {
 // Rule is a row of the shared rules.
 type Rule = transform.Checked[Subject]
 
-// Of returns shared rules for the table of a format.
+// Of returns shared rules for the table of a format. None of them can be corrected without a decision.
 func Of[C Subject](shared ...Rule) []transform.Checked[C] {
 	return lists.Map(shared, func(r Rule) transform.Checked[C] {
 		return transform.Checked[C]{Rule: r.Rule, Check: func(c C, found *transform.Findings) { r.Check(c, found) }}

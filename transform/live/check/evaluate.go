@@ -91,7 +91,7 @@ func Evaluate(o *observed.Observation, c Choice) Verdict {
 // are not ready come first: a DaemonSet, for one, wants no pod on them, and what is said of
 // it is not the cause. What the managers show comes last: the rest says why.
 func (v Verdict) Unmet() []transform.Finding {
-	rank := map[string]int{nodeNotReady: -1, stageNotReached: 1}
+	rank := map[string]int{idNodeNotReady: -1, idStageNotReached: 1}
 	open := transform.Stopping(v.Findings)
 	slices.SortStableFunc(open, func(a, b transform.Finding) int { return rank[a.Rule] - rank[b.Rule] })
 	return open
@@ -110,7 +110,7 @@ func (j *evaluation) findings() []transform.Finding {
 	for _, n := range j.Nodes {
 		control[nodePath(n.Name)] = n.ControlPlane()
 	}
-	return slices.DeleteFunc(found, func(f transform.Finding) bool { return f.Rule != nodeNotReady || !control[f.Path] })
+	return slices.DeleteFunc(found, func(f transform.Finding) bool { return f.Rule != idNodeNotReady || !control[f.Path] })
 }
 
 // Reached returns the last stage whose result shows on a cluster; "" for none.

@@ -30,7 +30,7 @@ func (j *evaluation) notChecked(found []transform.Finding) []NotChecked {
 		if !of || slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID }) {
 			continue
 		}
-		if why := r.Lacks(j); why != "" {
+		if why := r.Lacks(j); why != "" { // each rule of the table has it
 			list = append(list, NotChecked{r.ID, why, r.Needed != nil && r.Needed(j) && !slices.ContainsFunc(j.Accept, r.Is)})
 		} else if j.KubeSystemOnly && slices.Contains(aboutManagers, r.ID) {
 			list = append(list, NotChecked{Rule: r.ID, Why: "nothing outside kube-system was checked: " + j.outside()})

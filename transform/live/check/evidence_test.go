@@ -30,7 +30,7 @@ func TestEveryRuleSaysThatItHadNothingToCheck(t *testing.T) {
 	all, needed := unchecked(&observed.Observation{Partial: true}, "")
 	for _, r := range Rules() {
 		got := slices.Contains(all, r.ID)
-		assert.Truef(t, got != (r.ID == "cluster-not-settled" || r.ID == stageNotReached), "%s: %t", r.ID, got)
+		assert.Truef(t, got != (r.ID == "cluster-not-settled" || r.ID == idStageNotReached), "%s: %t", r.ID, got)
 	}
 	assert.Truef(t, len(needed) == 0, "no stage was asked for, and needed are %v", needed)
 }

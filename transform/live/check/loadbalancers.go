@@ -16,8 +16,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
-// loadBalancerPending is the rule that finds Services without a load balancer.
-const loadBalancerPending = "load-balancer-pending"
+// idLoadBalancerPending is the rule that finds Services without a load balancer.
+const idLoadBalancerPending = "load-balancer-pending"
 
 // pendingTime is for how long a Service may be without a load balancer. The service
 // controller tries again after 5 s, and after 5 min at most (cloud-provider
@@ -25,21 +25,21 @@ const loadBalancerPending = "load-balancer-pending"
 // controllers without an owner for a minute, and AWS makes a load balancer in seconds.
 const pendingTime = 5 * time.Minute
 
-// pendingBalancer measures by the API server's clock alone, which wrote when the
+// loadBalancerPending measures by the API server's clock alone, which wrote when the
 // Service asked and what time it is. It errs on the side of too short.
-var pendingBalancer = rule{Rule: transform.Rule{ID: loadBalancerPending, Severity: transform.Error, Guards: always,
+var loadBalancerPending = rule{Rule: transform.Rule{ID: idLoadBalancerPending, Severity: transform.Error, Guards: always,
 	Doc: "A Service of type LoadBalancer has had none for 5 minutes, by the API server's clock, and its Events show the cause. A warning before the switch, because the migration has not changed anything for it yet, and if it had none in the snapshot either. Services of another controller are ignored: those with a loadBalancerClass, and those of the AWS Load Balancer Controller."}.Because(
 	"The Service is not reachable from outside.", transform.SourceAWS, "Do what the finding names in AWS.", "If the migration is not the cause, and the Service had no load balancer before."),
 	Check: func(j *evaluation, found *transform.Findings) {
-		j.owed(found, loadBalancerPending, observed.Service.Pending, func(observed.Service) string { return "the Service has no load balancer" })
+		j.owed(found, idLoadBalancerPending, observed.Service.Pending, func(observed.Service) string { return "the Service has no load balancer" })
 	}, Lacks: clocked(observed.Service.Pending)}
 
-// staleBalancer finds what is owed for the same time to Services that have a load balancer.
-var staleBalancer = rule{Rule: transform.Rule{ID: loadBalancerStale, Severity: transform.Error, Guards: always,
+// loadBalancerStale finds what is owed for the same time to Services that have a load balancer.
+var loadBalancerStale = rule{Rule: transform.Rule{ID: idLoadBalancerStale, Severity: transform.Error, Guards: always,
 	Doc: "The cloud controllers have not done for 5 minutes, by the API server's clock, what a Service with a load balancer asks for. The Service is deleted or has another type, and the finalizer of its load balancer is still there. Or its changes fail, according to its Events. A warning in the cases of load-balancer-pending."}.Because(
 	"A load balancer that stays costs money, and its Service and its namespace cannot be deleted. One whose changes fail sends requests to nodes that are gone.", transform.SourceAWS, "Do what the finding names in AWS; the cloud controllers try again every 5 minutes.", "If the migration is not the cause, and the same was the case before."),
 	Check: func(j *evaluation, found *transform.Findings) {
-		j.owed(found, loadBalancerStale, observed.Service.Stale, func(s observed.Service) string {
+		j.owed(found, idLoadBalancerStale, observed.Service.Stale, func(s observed.Service) string {
 			if s.Deleting {
 				return "the load balancer of the Service still exists"
 			}
@@ -47,7 +47,7 @@ var staleBalancer = rule{Rule: transform.Rule{ID: loadBalancerStale, Severity: t
 		})
 	}, Lacks: eventsRead}
 
-const loadBalancerStale = "load-balancer-stale"
+const idLoadBalancerStale = "load-balancer-stale"
 
 // owed are the Services for which the cloud controllers have not done what they ask for.
 func (j *evaluation) owed(found *transform.Findings, rule string, is func(observed.Service) bool, what func(observed.Service) string) {

@@ -58,13 +58,13 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 		{"that is being deleted", deleting, ""},
 		{"made by a server whose clock is fast", early, ""},
 	} {
-		found := atClock(loadBalancerPending, observed.Observation{Services: []observed.Service{c.service}}, Choice{})
+		found := atClock(idLoadBalancerPending, observed.Observation{Services: []observed.Service{c.service}}, Choice{})
 		assert.Must(t, len(found) == min(len(c.says), 1), c.name, found)
 		for _, f := range found {
 			assert.True(t, f.Path == "shop/services/web" && strings.Contains(f.Message, c.says) && f.Fix != "", c.name, f)
 		}
 	}
-	noClock := ofRule(loadBalancerPending, &observed.Observation{Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
+	noClock := ofRule(idLoadBalancerPending, &observed.Observation{Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
 	assert.True(t, len(noClock) == 0, "without a time of the API server", noClock)
 }
 
@@ -94,10 +94,10 @@ func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
 		{"a manager that is no pod, and none to switch to", nil, nil, "", transform.Warning},
 		{"a manager that is no pod, and one to switch to", []observed.Manager{pod(observed.CloudManager, "m", "--cloud-provider=aws")}, nil, "", transform.Error},
 	} {
-		found := atClock(loadBalancerPending, observed.Observation{Managers: c.managers, Before: c.before, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Check: stages.After(c.stage, transform.Target{})})
+		found := atClock(idLoadBalancerPending, observed.Observation{Managers: c.managers, Before: c.before, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Check: stages.After(c.stage, transform.Target{})})
 		assert.Truef(t, len(found) == 1 && found[0].Severity == c.want, "%s: %+v", c.name, found)
 	}
-	found := atClock(loadBalancerPending, observed.Observation{Managers: external, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Accept: []string{loadBalancerPending}})
+	found := atClock(idLoadBalancerPending, observed.Observation{Managers: external, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Accept: []string{idLoadBalancerPending}})
 	assert.Truef(t, len(found) == 1 && !found[0].Stops(), "accepted: %+v", found)
 }
 
@@ -112,7 +112,7 @@ func TestKnownCausesAreNamedWithWhatToDo(t *testing.T) {
 		"failed to ensure load balancer: TooManyLoadBalancers: Exceeded quota of account":                                                                                                              "quota",
 		"failed to ensure load balancer: something new": "kubectl -n shop describe service web",
 	} {
-		found := atClock(loadBalancerPending, observed.Observation{Services: []observed.Service{waiting(time.Hour, message)}}, Choice{})
+		found := atClock(idLoadBalancerPending, observed.Observation{Services: []observed.Service{waiting(time.Hour, message)}}, Choice{})
 		assert.Truef(t, len(found) == 1 && strings.Contains(found[0].Fix, fix) && strings.Contains(found[0].Message, message), "%s: %+v", message, found)
 	}
 }
@@ -131,12 +131,12 @@ func TestWhatADumpDoesNotShowOfPendingServicesIsNotChecked(t *testing.T) {
 		{"a newer time of the API server", waiting(time.Hour, ""), nil, "60 minutes after the request; the dump has no events", false},
 	} {
 		o := observed.Observation{Partial: true, Clock: clock, Kinds: append(c.kinds, observed.Services), Services: []observed.Service{c.service}}
-		found := atClock(loadBalancerPending, o, Choice{})
+		found := atClock(idLoadBalancerPending, o, Choice{})
 		all, _ := unchecked(&o, "")
-		lacks := strings.Contains(strings.Join(all, " "), loadBalancerPending)
+		lacks := strings.Contains(strings.Join(all, " "), idLoadBalancerPending)
 		assert.Truef(t, (c.finds != "" || len(found) == 0) && (c.finds == "" || len(found) == 1 && strings.Contains(found[0].Message, c.finds) && found[0].Severity == transform.Error) && lacks == c.lacks, "%s: %t %+v", c.name, lacks, found)
 	}
-	denied := atClock(loadBalancerPending, observed.Observation{EventsDenied: true, Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
+	denied := atClock(idLoadBalancerPending, observed.Observation{EventsDenied: true, Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
 	assert.True(t, len(denied) == 1 && strings.Contains(denied[0].Message, "the cause is not checked, because the permission to list events is missing"), denied)
 }
 
@@ -174,8 +174,8 @@ func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
 		{"of another controller", others, external, had, transform.Error, "", ""},
 	} {
 		o := observed.Observation{Services: []observed.Service{c.service}, Managers: c.managers, Before: c.before}
-		found := atClock(loadBalancerStale, o, Choice{})
-		assert.Must(t, len(found) == min(len(c.says), 1) && len(atClock(loadBalancerPending, o, Choice{})) == 0, c.name, found)
+		found := atClock(idLoadBalancerStale, o, Choice{})
+		assert.Must(t, len(found) == min(len(c.says), 1) && len(atClock(idLoadBalancerPending, o, Choice{})) == 0, c.name, found)
 		for _, f := range found {
 			assert.True(t, f.Severity == c.severity && strings.Contains(f.Message, c.says) && strings.Contains(f.Fix, c.fix), c.name, f)
 		}
@@ -197,7 +197,7 @@ func TestWithoutEventsItIsNotCheckedWhetherChangesFail(t *testing.T) {
 	} {
 		why := ""
 		for _, n := range Evaluate(&c.o, Choice{}).NotChecked {
-			if n.Rule == loadBalancerStale {
+			if n.Rule == idLoadBalancerStale {
 				why = n.Why
 			}
 		}
@@ -212,6 +212,6 @@ func TestASnapshotHasSinceWhenALoadBalancerIsStale(t *testing.T) {
 	o := observed.Observation{Clock: clock, Services: []observed.Service{served}, Managers: []observed.Manager{pod(observed.KubeManager, "m", "--cloud-provider=external")}}
 	before := o.Snapshot("")
 	o.Before = &before
-	found := atClock(loadBalancerStale, o, Choice{})
+	found := atClock(idLoadBalancerStale, o, Choice{})
 	assert.True(t, len(found) == 1 && found[0].Severity == transform.Warning, found)
 }

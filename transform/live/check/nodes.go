@@ -143,12 +143,12 @@ var ecrCredentials = rule{Rule: transform.Rule{ID: "ecr-credentials", Severity: 
 		}
 	}, Lacks: seen(observed.Nodes)}
 
-// nodeNotReady is the rule that finds nodes that are not ready.
-const nodeNotReady = "node-not-ready"
+// idNodeNotReady is the rule that finds nodes that are not ready.
+const idNodeNotReady = "node-not-ready"
 
-// nodesNotReady takes nodes of which none has the condition for ones that were not
+// nodeNotReady takes nodes of which none has the condition for ones that were not
 // asked for it: the API server shows it for every node, and an earlier dump for none.
-var nodesNotReady = rule{Rule: transform.Rule{ID: nodeNotReady, Severity: transform.Error, Guards: always,
+var nodeNotReady = rule{Rule: transform.Rule{ID: idNodeNotReady, Severity: transform.Error, Guards: always,
 	Doc: "The condition Ready of a Node is not True, and the Node is a control plane or was ready in the snapshot. A warning for any other Node."}.Because(
 	"A control plane that is down makes the next restart an outage.", "kubernetes docs: node status", "Repair the node first.", "If the node is known to be lost and etcd has its quorum without it."),
 	Check: func(j *evaluation, found *transform.Findings) {
@@ -162,9 +162,9 @@ var nodesNotReady = rule{Rule: transform.Rule{ID: nodeNotReady, Severity: transf
 			f := found.On(nodePath(n.Name), notReady(n), "check its kubelet and its machine: "+action.Command("kubectl describe node %--%s", n.Name))
 			switch {
 			case n.ControlPlane():
-				f.Fix += "; no stage starts while a control plane is NotReady, unless with --accept " + nodeNotReady
+				f.Fix += "; no stage starts while a control plane is NotReady, unless with --accept " + idNodeNotReady
 			case j.readyBefore(n.Name):
-				f.Fix += "; it was Ready in the snapshot; if the migration is not the cause, use --accept " + nodeNotReady
+				f.Fix += "; it was Ready in the snapshot; if the migration is not the cause, use --accept " + idNodeNotReady
 			default:
 				f.Severity = transform.Warning
 			}

@@ -20,7 +20,7 @@ func condition(status string) *observed.Condition {
 
 // unready checks nodes by the one rule.
 func unready(before *observed.Snapshot, nodes ...observed.Node) []transform.Finding {
-	return ofRule(nodeNotReady, &observed.Observation{Nodes: nodes, Before: before, Partial: true, Kinds: []string{observed.Nodes}}, Choice{})
+	return ofRule(idNodeNotReady, &observed.Observation{Nodes: nodes, Before: before, Partial: true, Kinds: []string{observed.Nodes}}, Choice{})
 }
 
 func TestANodeIsNotReadyByItsCondition(t *testing.T) {

@@ -36,10 +36,10 @@ func (j *evaluation) managers() stages.Managers {
 	return m
 }
 
-const stageNotReached = "stage-not-reached"
+const idStageNotReached = "stage-not-reached"
 
-// stageUnreached compares what the managers show with what they have to.
-var stageUnreached = rule{Rule: transform.Rule{ID: stageNotReached, Severity: transform.Error, Guards: always,
+// stageNotReached compares what the managers show with what they have to.
+var stageNotReached = rule{Rule: transform.Rule{ID: idStageNotReached, Severity: transform.Error, Guards: always,
 	Doc: "The arguments of the managers and the holder of the migration lease do not show the result of the stage. Or they still show that of a stage that was undone."}.Because(
 	"The managers still run with the old arguments, or have not acquired the lease.", transform.SourceMigration, "Wait for the rollout; then check the arguments of the managers.", "If the managers are known to be as the stage wants, and the observation is old."),
 	Check: func(j *evaluation, found *transform.Findings) {

@@ -32,14 +32,14 @@ func liveRules() []rule {
 	return []rule{
 		ccmArgsUnsafe, ccmRemoved, clusterNotSettled, cordonLeft, daemonSetEmpty,
 		daemonSetRestarting, ecrCredentials, inTreeVolumes, leaderMissing, cloudControllersNowhere,
-		leaseRBACMissing, leaseWrongHolder, leaseTimingsUnsafe, loadBalancerChanged, pendingBalancer,
-		staleBalancer, nodeNameHidden, nodeNew, nodesNotReady, nodeRenamed,
+		leaseRBACMissing, leaseWrongHolder, leaseTimingsUnsafe, loadBalancerChanged, loadBalancerPending,
+		loadBalancerStale, nodeNameHidden, nodeNew, nodeNotReady, nodeRenamed,
 		nodeUninitialized, providerIDDuplicate, providerIDForeign, providerIDMalformed, providerIDMissing,
-		providerIDZoneMismatch, reverted, stageUnreached, cloudControllersTwice,
+		providerIDZoneMismatch, reverted, stageNotReached, cloudControllersTwice,
 	}
 }
 
-// ofStages are rules that alone show the result of some stages.
+// ofStages reports whether one of the stages was asked for whose result a rule alone shows.
 func ofStages(list []string) func(*evaluation) bool {
 	return func(j *evaluation) bool { return slices.Contains(list, j.Check.Stage) }
 }

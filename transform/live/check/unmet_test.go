@@ -16,7 +16,7 @@ import (
 )
 
 func notReached(o *observed.Observation, c stages.Check) []transform.Finding {
-	return ofRule(stageNotReached, o, Choice{Check: c})
+	return ofRule(idStageNotReached, o, Choice{Check: c})
 }
 
 func idsOf(list []transform.Finding) []string {
@@ -30,8 +30,8 @@ func TestNodesThatAreNotReadyAreNamedFirstAndWhatTheManagersShowLast(t *testing.
 	}
 	accepted := stops("x")
 	accepted.Accepted = true
-	v := Verdict{Findings: []transform.Finding{stops("a"), accepted, stops(nodeNotReady), stops(stageNotReached), stops("cloud-controllers-twice"), {Rule: "w", Severity: transform.Warning}}}
-	assert.EqualSlices(t, idsOf(v.Unmet()), []string{nodeNotReady, "a", "cloud-controllers-twice", stageNotReached})
+	v := Verdict{Findings: []transform.Finding{stops("a"), accepted, stops(idNodeNotReady), stops(idStageNotReached), stops("cloud-controllers-twice"), {Rule: "w", Severity: transform.Warning}}}
+	assert.EqualSlices(t, idsOf(v.Unmet()), []string{idNodeNotReady, "a", "cloud-controllers-twice", idStageNotReached})
 }
 
 func TestAStageIsNotReachedUntilTheManagersShowIt(t *testing.T) {
@@ -72,7 +72,7 @@ func TestNodesAloneAreUnmetWhereAControlPlaneIsNotReady(t *testing.T) {
 		// The worker was ready before: it stops a migration, and never a rollback.
 		Before: &observed.Snapshot{Nodes: []observed.NodeIdentity{{Name: "w", Ready: true}}},
 	}
-	for _, accept := range []string{"", nodeNotReady} {
+	for _, accept := range []string{"", idNodeNotReady} {
 		c := Choice{Check: stages.Check{NodesOnly: true}, Accept: []string{accept}}
 		open := Evaluate(seen, c).Unmet()
 		assert.Truef(t, (accept != "" || len(open) == 1 && open[0].Path == "nodes/b") && (accept == "" || len(open) == 0), "accepted %q: %+v", accept, open)

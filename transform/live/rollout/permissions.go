@@ -93,7 +93,7 @@ func (of Subject) permissions(verb string, choose func(action.Permission) (actio
 		return value
 	}
 	var list []Access
-	for _, r := range append(Requirements(false), of.Needs...) {
+	for _, r := range append(ofEveryRun(), of.Needs...) {
 		r, chosen := choose(r)
 		if !chosen || !r.Needed(verb, of.Kind.Group) || r.When != "" && !slices.Contains(of.When, r.When) {
 			continue

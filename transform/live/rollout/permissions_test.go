@@ -42,7 +42,7 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 }
 
 func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
-	for _, r := range Requirements(true) {
+	for _, r := range Requirements() {
 		assert.True(t, len(r.For) != 0 && len(r.Verbs) != 0 && r.Resource != "" && r.Why != "", r)
 		for _, verb := range r.For {
 			assert.Truef(t, r.Optional || len(Permissions(verb, Subject{Kind: transform.Provisioning})) != 0, "%s needs nothing", verb)
@@ -51,7 +51,7 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 }
 
 func TestNoRowIsThereTwice(t *testing.T) {
-	rows := lists.Map(Requirements(true), func(r action.Permission) string { return fmt.Sprintf("%+v", r) })
+	rows := lists.Map(Requirements(), func(r action.Permission) string { return fmt.Sprintf("%+v", r) })
 	assert.EqualSlices(t, lists.Distinct(rows), rows)
 }
 
@@ -72,7 +72,7 @@ func TestARightInOneNamespaceIsWiderInAll(t *testing.T) {
 
 // A list of Secrets shows what all clusters in the namespace keep in them.
 func TestNoSecretsAreListedOnRanchersOwnCluster(t *testing.T) {
-	for _, r := range Requirements(true) {
+	for _, r := range Requirements() {
 		assert.Truef(t, !r.Rancher && r.When != WithLocal || r.Resource != "secrets" || !slices.Contains(r.Verbs, "list"), "%v list secrets: %s", r.For, r.Why)
 	}
 }

@@ -41,7 +41,7 @@ func (r Planner) Upgrades(p *plan.Plan, names []string, back bool, seen *observe
 		if err != nil {
 			return nil, err
 		}
-		if a, upgrades := chartOf(slices.Concat(l.Stage.Before, l.Stage.After)); upgrades {
+		if a, upgrades := chartOf(slices.Concat(l.Step.Stage.Before, l.Step.Stage.After)); upgrades {
 			all = append(all, Upgrade{l, a})
 		}
 	}

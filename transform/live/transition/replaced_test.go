@@ -77,7 +77,7 @@ func TestAReleaseThatAStageHasInstalledIsNeverRefused(t *testing.T) {
 						runs = append(runs, func() {
 							for has := range installed {
 								keys, err := r.Replaced(u, document(t, has))
-								assert.Truef(t, err == nil && len(keys) == 0, "%s, %s: %v %v\n%s\nis replaced by\n%s", minor, u.Transition.Stage.Name, keys, err, has, u.Transition.Files[u.Action.Values])
+								assert.Truef(t, err == nil && len(keys) == 0, "%s, %s: %v %v\n%s\nis replaced by\n%s", minor, u.Transition.Step.Stage.Name, keys, err, has, u.Transition.Files[u.Action.Values])
 							}
 						})
 					}
@@ -95,7 +95,7 @@ func TestAReleaseThatAStageHasInstalledIsNeverRefused(t *testing.T) {
 // operator's own, also what a file would keep.
 func TestOnlyWhatTheMigrationDoesNotRequireIsRefused(t *testing.T) {
 	r, upgrades := upgradesOf(t, charted("v1.26", plainProvider), transform.Target{})
-	i := slices.IndexFunc(upgrades, func(u Upgrade) bool { return u.Transition.Stage.Name == stages.InstallCCM })
+	i := slices.IndexFunc(upgrades, func(u Upgrade) bool { return u.Transition.Step.Stage.Name == stages.InstallCCM })
 	for _, c := range []struct{ name, has, want string }{
 		{"the values of the chart", "null", ""},
 		{"values that the chart does not run with", "args: [--v=2, --cloud-provider=aws, --configure-cloud-routes=true]\nhostNetworking: false\nnodeSelector: {node-role.kubernetes.io/control-plane: ''}\nimage: {tag: v1.24.1}\n", "hostNetworking"},

@@ -30,8 +30,8 @@ import (
 // Transition takes a cluster from before a stage to after it, or back.
 type Transition struct {
 	// Step is what is done, with the findings of static rules. Where the stage is undone, its reason and its
-	// actions are those of the undo. It is empty where nothing is to do.
-	plan.Step
+	// actions are those of the undo. Where nothing is to do it has no actions, and its document stays.
+	Step plan.Step
 	Back bool
 	// Files are what actions name, of all stages: going back needs those of an
 	// earlier one.
@@ -41,16 +41,18 @@ type Transition struct {
 }
 
 // From returns the cluster's document before the transition.
-func (l Transition) From() *yamledit.Document { return l.Documents[0].Before }
+func (l Transition) From() *yamledit.Document { return l.Step.Documents[0].Before }
 
 // To returns the cluster's document after the transition.
-func (l Transition) To() *yamledit.Document { return l.Documents[0].After }
+func (l Transition) To() *yamledit.Document { return l.Step.Documents[0].After }
 
 // Edits reports whether the transition changes the cluster's object.
 func (l Transition) Edits() bool { return l.From() != l.To() }
 
 // Empty reports whether there is nothing to do.
-func (l Transition) Empty() bool { return !l.Edits() && len(l.Stage.Before)+len(l.Stage.After) == 0 }
+func (l Transition) Empty() bool {
+	return !l.Edits() && len(l.Step.Stage.Before)+len(l.Step.Stage.After) == 0
+}
 
 // Planner leads through the stages of one cluster.
 type Planner struct {
@@ -76,7 +78,7 @@ func (r Planner) Plan(p *plan.Plan, stage string, back bool, seen *observed.Obse
 		return Transition{}, err
 	}
 	l := Transition{Back: back, Files: files, Precheck: stages.Check{NodesOnly: true}}
-	l.Stage.Name, l.Documents = stage, []plan.Revision{{Before: p.Start[0], After: p.Start[0]}}
+	l.Step.Stage.Name, l.Step.Documents = stage, []plan.Revision{{Before: p.Start[0], After: p.Start[0]}}
 	if back {
 		return r.backward(l, p, step, seen)
 	}
@@ -85,25 +87,26 @@ func (r Planner) Plan(p *plan.Plan, stage string, back bool, seen *observed.Obse
 
 func (r Planner) forward(l Transition, p *plan.Plan, step plan.Step, seen *observed.Observation) Transition {
 	stage := step.Stage.Name
-	l.Stage.Why, l.Check = step.Stage.Why, stages.After(stage, p.Target)
+	l.Step.Stage.Why, l.Check = step.Stage.Why, stages.After(stage, p.Target)
 	if folded(p, stage) || step.Past() || step.State == plan.NotInFile || r.past(p, stage, l.Files, seen) {
 		return l
 	}
-	object := l.Documents
-	l.Step, l.Documents = step, object
+	does := step.Shown()
+	does.Documents = l.Step.Documents
 	if step.Changes() {
-		l.Precheck, object[0].After = stages.Before(stage, p.Target), step.Documents[0].After
+		l.Precheck, does.Documents[0].After = stages.Before(stage, p.Target), step.Documents[0].After
 	} else {
-		l.Findings, l.Stage.Caution = nil, ""
+		does.Findings, does.Stage.Caution = nil, ""
 	}
 	for _, s := range slices.Backward(foldedInto(p, stage)) {
-		l.Findings = slices.Concat(s.Findings, l.Findings)
-		l.Stage.Prepare.Actions = slices.Concat(s.Stage.Prepare.Actions, l.Stage.Prepare.Actions)
-		l.Stage.Before = slices.Concat(s.Stage.Before, l.Stage.Before)
+		does.Findings = slices.Concat(s.Findings, does.Findings)
+		does.Stage.Prepare.Actions = slices.Concat(s.Stage.Prepare.Actions, does.Stage.Prepare.Actions)
+		does.Stage.Before = slices.Concat(s.Stage.Before, does.Stage.Before)
 	}
 	if found := r.olderManager(p, seen); stage == stages.UpgradeKubernetes && len(found) > 0 {
-		l.Findings, l.State = slices.Concat(l.Findings, found), plan.Blocked
+		does.Findings, does.State = slices.Concat(does.Findings, found), plan.Blocked
 	}
+	l.Step = does
 	return l
 }
 
@@ -195,10 +198,10 @@ func RollbackOrder(p *plan.Plan, to string) ([]string, error) {
 
 func (r Planner) backward(l Transition, p *plan.Plan, step plan.Step, seen *observed.Observation) (Transition, error) {
 	stage := step.Stage.Name
-	l.Stage.Why, l.Check = stages.UndoGap(p.Target, stage), stages.Undone(stage, p.Target)
+	l.Step.Stage.Why, l.Check = stages.UndoGap(p.Target, stage), stages.Undone(stage, p.Target)
 	if step.Stage.Edit == nil {
 		if stages.Undoable(stage, shown(p, step, l.Files, seen)) {
-			l.Stage.Before, l.Stage.After = step.Stage.UndoBefore, step.Stage.UndoAfter
+			l.Step.Stage.Before, l.Step.Stage.After = step.Stage.UndoBefore, step.Stage.UndoAfter
 		}
 		return l, nil
 	}
@@ -210,8 +213,9 @@ func (r Planner) backward(l Transition, p *plan.Plan, step plan.Step, seen *obse
 	if err != nil || len(steps) == 0 {
 		return l, err
 	}
-	l.Documents[0].After = steps[len(steps)-1].Documents[0].After
-	l.Stage.Caution, l.Stage.Before, l.Stage.After = step.Stage.Caution, step.Stage.UndoBefore, step.Stage.UndoAfter
+	l.Step.Documents[0].After = steps[len(steps)-1].Documents[0].After
+	of := &l.Step.Stage
+	of.Caution, of.Before, of.After = step.Stage.Caution, step.Stage.UndoBefore, step.Stage.UndoAfter
 	return l, nil
 }
 
