@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -224,8 +225,10 @@ var hunk = regexp.MustCompile(`(?m)^@@.*$`)
 // headless is a diff without the places of its hunks.
 func headless(diff string) string { return hunk.ReplaceAllString(diff, "@@") }
 
-// stageTexts is what stages say: by stage, each text once, with the formats that say it.
-type stageTexts map[string]map[string]map[string]bool
+// stageTexts is what stages say, each text once, with the formats that say it.
+type stageTexts map[stageText][]string
+
+type stageText struct{ stage, text string }
 
 func (p stageTexts) add(t *testing.T, plans report.Plans) {
 	for _, cluster := range plans.Clusters {
@@ -245,14 +248,10 @@ func (p stageTexts) add(t *testing.T, plans report.Plans) {
 			for _, a := range s.Actions {
 				assert.Truef(t, !strings.HasPrefix(a.Command, "aws "), "%s: %s is an action, which a run may carry out", s.Name, a.Command)
 			}
-			if p[s.Name] == nil {
-				p[s.Name] = map[string]map[string]bool{}
-			}
 			for _, text := range texts {
-				if p[s.Name][text] == nil {
-					p[s.Name][text] = map[string]bool{}
+				if of := (stageText{s.Name, text}); !slices.Contains(p[of], cluster.Format) {
+					p[of] = append(p[of], cluster.Format)
 				}
-				p[s.Name][text][cluster.Format] = true
 			}
 		}
 	}
@@ -262,12 +261,16 @@ func (p stageTexts) add(t *testing.T, plans report.Plans) {
 func (p stageTexts) compare(t *testing.T) {
 	t.Helper()
 	const name = "prose.txt"
-	var got string
-	for _, stage := range slices.Sorted(maps.Keys(p)) {
-		got += "== " + stage + "\n\n"
-		for _, text := range slices.Sorted(maps.Keys(p[stage])) {
-			got += "[" + strings.Join(slices.Sorted(maps.Keys(p[stage][text])), ", ") + "] " + text + "\n\n"
+	var got, stage string
+	for _, of := range slices.SortedFunc(maps.Keys(p), func(a, b stageText) int {
+		return cmp.Or(strings.Compare(a.stage, b.stage), strings.Compare(a.text, b.text))
+	}) {
+		if of.stage != stage {
+			stage = of.stage
+			got += "== " + stage + "\n\n"
 		}
+		slices.Sort(p[of])
+		got += "[" + strings.Join(p[of], ", ") + "] " + of.text + "\n\n"
 	}
 	if *update {
 		err := golden.Replace(name, []byte(got))
@@ -284,11 +287,9 @@ func (p stageTexts) areNotIn(t *testing.T, cases []golden.Case) {
 	for _, c := range cases {
 		for name, text := range c.Outputs() {
 			text = strings.Join(strings.Fields(text), " ")
-			for stage, texts := range p {
-				for reason := range texts {
-					has := strings.Contains(reason, ". ") && !slices.ContainsFunc(strings.Split(reason, "NAME"), func(part string) bool { return !strings.Contains(text, part) })
-					assert.Truef(t, !has || strings.HasPrefix(c.Name, "screens-"), "%s of %s has the reason of %s; move it to screens.txtar", name, c.Name, stage)
-				}
+			for of := range p {
+				has := strings.Contains(of.text, ". ") && !slices.ContainsFunc(strings.Split(of.text, "NAME"), func(part string) bool { return !strings.Contains(text, part) })
+				assert.Truef(t, !has || strings.HasPrefix(c.Name, "screens-"), "%s of %s has the reason of %s; move it to screens.txtar", name, c.Name, of.stage)
 			}
 		}
 	}
