@@ -10,7 +10,16 @@ import (
 // CordonAnnotation is on the nodes that rke-lm cordoned; only these are released.
 const CordonAnnotation = "rke-lm.io/cordoned"
 
-var cordoning = []Permission{{For: runs, Resource: "nodes", Verbs: []string{"get", "patch"}, Why: "only if the plan cordons control planes: cordon and uncordon"}}
+// What runs need for these actions.
+var (
+	cordoning    = []Permission{{For: runs, Resource: "nodes", Verbs: []string{"get", "patch"}, Why: "only if the plan cordons control planes: cordon and uncordon"}}
+	initializing = []Permission{{For: runs, Resource: "nodes", Verbs: []string{"get", "patch"}, Why: "only for a cluster at Kubernetes 1.27 or later: the taint by which the cloud-controller-manager initializes a Node without a provider ID"}}
+	registering  = []Permission{
+		{For: migrating, When: WithRestartCommand, Resource: "pods", Verbs: []string{"list"}, Why: "only with --restart-command: the pods of a Node that registers again"},
+		{For: migrating, When: WithRestartCommand, Resource: "pods/eviction", Verbs: []string{"create"}, Why: "only with --restart-command: to drain it"},
+		{For: migrating, When: WithRestartCommand, Resource: "nodes", Verbs: []string{"delete"}, Why: "only with --restart-command: to delete it"},
+	}
+)
 
 // CordonNodes cordons the nodes that a selector matches, for a run.
 func CordonNodes(selector, run string) Action {
@@ -50,7 +59,7 @@ func InitializeNodes() Action {
 	return Action{
 		Why:     "have the cloud-controller-manager initialize every Node without a provider ID; it finds the instance by the Node's name, so first check that this is the private DNS name of the instance (local-hostname in its metadata)",
 		Command: `kubectl get nodes --no-headers -o custom-columns=NAME:.metadata.name,ID:.spec.providerID | awk '$2 == "<none>" {print $1}' | xargs -r -I{} kubectl taint node {} --overwrite node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule`,
-		Needs:   []Permission{{For: runs, Resource: "nodes", Verbs: []string{"get", "patch"}, Why: "only for a cluster at Kubernetes 1.27 or later: the taint by which the cloud-controller-manager initializes a Node without a provider ID"}},
+		Needs:   initializing,
 		Op:      Initialize{},
 	}
 }
@@ -63,12 +72,8 @@ func RegisterNodes() Action {
 	return Action{
 		Why:     "for every Node with the provider ID of another provider, such as rke2://, one at a time: drain it, delete the Node, and restart rke2-agent on its machine, or rke2-server on a control plane without etcd; never delete the Node of an etcd member, because RKE2 then removes the member: replace its machine",
 		Command: `kubectl get nodes -o custom-columns='NAME:.metadata.name,PROVIDER-ID:.spec.providerID,CONTROL-PLANE:.metadata.labels.node-role\.kubernetes\.io/control-plane,ETCD:.metadata.labels.node-role\.kubernetes\.io/etcd'`,
-		Needs: []Permission{
-			{For: migrating, When: WithRestartCommand, Resource: "pods", Verbs: []string{"list"}, Why: "only with --restart-command: the pods of a Node that registers again"},
-			{For: migrating, When: WithRestartCommand, Resource: "pods/eviction", Verbs: []string{"create"}, Why: "only with --restart-command: to drain it"},
-			{For: migrating, When: WithRestartCommand, Resource: "nodes", Verbs: []string{"delete"}, Why: "only with --restart-command: to delete it"},
-		},
-		Op: Register{},
+		Needs:   registering,
+		Op:      Register{},
 	}
 }
 

@@ -172,8 +172,7 @@ func (c Controller) enabled(list []args.Arg) bool {
 }
 
 // leaseTimingsUnsafe compares the managers that run now, those of before and after a rollout among them.
-var leaseTimingsUnsafe = rule{Rule: transform.Rule{ID: rules.LeaseTimingsUnsafe.ID, Severity: transform.Error, Guards: always,
-	Doc: rules.LeaseTimingsUnsafe.Doc, Reason: rules.LeaseTimingsUnsafe.Reason},
+var leaseTimingsUnsafe = rule{Rule: rules.LeaseTimingsUnsafe.Rule.WithGuards(always...),
 	Check: func(j *evaluation, found *transform.Findings) {
 		var all []rules.Elector
 		for _, p := range j.timed {
