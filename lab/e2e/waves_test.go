@@ -6,11 +6,13 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -46,17 +48,37 @@ func (s *scenario) serve(name string) {
 	s.served()
 }
 
-// mark merges metadata into the object of a cluster, again where the server is too busy.
-func (c *managed) mark(name, metadata string) {
+// objects are the objects of the Rancher's clusters.
+func (c *managed) objects() dynamic.ResourceInterface {
 	c.Helper()
 	client := assert.Value(dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin)))(c)
-	clusters := schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}
+	return client.Resource(schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}).Namespace(rancher.Namespace)
+}
+
+// mark merges metadata into the object of a cluster, again where the server is too busy. Rancher's webhook may change
+// the specification with it.
+func (c *managed) mark(name, metadata string) {
+	c.Helper()
 	c.eventually(metadata+" on "+name, func(ctx context.Context) bool {
-		_, err := client.Resource(clusters).Namespace(rancher.Namespace).Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{})
+		_, err := c.objects().Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{})
 		if err != nil {
 			c.Log(err)
 		}
 		return err == nil
+	})
+}
+
+// settled waits until machines have what the object of a cluster says: a run refuses a cluster before that.
+func (c *managed) settled(name string) {
+	c.Helper()
+	c.eventually(name+" has settled", func(ctx context.Context) bool {
+		o, err := c.objects().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false
+		}
+		seen, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
+		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		return seen == o.GetGeneration() && !slices.ContainsFunc(conditions, func(c any) bool { return c.(map[string]any)["status"] != "True" })
 	})
 }
 
@@ -81,6 +103,9 @@ func TestWavesOverThreeClustersOfARancher(t *testing.T) {
 	c.mark("second", `{"annotations":{"argocd.argoproj.io/tracking-id":"another"}}`)
 	for _, s := range []*scenario{c.scenario, second, third} {
 		s.serve("first")
+	}
+	for _, name := range []string{"lab", "second", "third"} {
+		c.settled(name)
 	}
 	flags := []string{"--selector", "fleet=yes", "--canary", "lab", "--wave-size", "1", "--canary-service"}
 
