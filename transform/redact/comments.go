@@ -7,14 +7,20 @@ import (
 	"bytes"
 )
 
-// comments returns the secrets in the comments of a document. Lines of comments one after
-// the other are read as one text: a manifest that was commented out, a key of several lines.
-func comments(text []byte) []span {
-	if bytes.IndexByte(text, '#') < 0 {
+// comments returns the secrets in the comments on lines of a document, and in those that are joined with them. Lines of
+// comments one after the other are read as one text: a manifest that was commented out, a key of several lines.
+func comments(text []byte, in span) []span {
+	if bytes.IndexByte(text[in.start:in.end], '#') < 0 {
 		return nil
 	}
+	for in.start > 0 && wholeComment(lineAt(text, in.start-1)) {
+		in.start = lineStart(text, in.start-1)
+	}
+	for in.end < len(text) && wholeComment(lineAt(text, in.end)) {
+		in.end = lineEnd(text, in.end)
+	}
 	c := commentReader{text: text, data: manifest.Match(text)}
-	for start := 0; start < len(text); {
+	for start := in.start; start < in.end; {
 		end := start + len(lineAt(text, start))
 		whole := wholeComment(text[start:end])
 		if !whole {
@@ -29,7 +35,7 @@ func comments(text []byte) []span {
 		start = end + 1
 	}
 	c.flush()
-	count(len(text))
+	count(in.end - in.start)
 	return c.found
 }
 

@@ -48,17 +48,27 @@ func afterLines(text []byte, n int) (at int) {
 	return at
 }
 
-// secretsAndShapes returns splices for all secrets in a range of a document; some hide more.
-func secretsAndShapes(d *yamledit.Document, in span) []yamledit.Splice {
-	type textSplices struct{}
-	inText := yamledit.Derive(d, textSplices{}, func() []yamledit.Splice { return covers(d.Bytes(), append(shapes(d.Bytes()), comments(d.Bytes())...)) })
-	for _, s := range inText {
-		if s.Start < in.end && s.End > in.start { // it may be one with what the walker finds next to the range
-			in = span{min(in.start, s.Start), max(in.end, s.End)}
+// secretsAndShapes returns splices for all secrets in a range of whole lines of a document; some hide more. Other lines
+// are read where what hides a secret reaches them, or where a secret may have several.
+func secretsAndShapes(d *yamledit.Document, in span) (found []yamledit.Splice) {
+	text := d.Bytes()
+	if slices.ContainsFunc(several, func(mark []byte) bool { return bytes.Contains(text, mark) }) {
+		in = span{0, len(text)}
+	}
+	for last := (span{}); in != last; {
+		last = in
+		found = append(secrets(d, in), covers(text, append(shapes(text, in), comments(text, in)...))...)
+		for _, s := range found {
+			if s.Start < last.end && s.End > last.start {
+				in = span{min(in.start, lineStart(text, s.Start)), max(in.end, lineEnd(text, s.End-1))}
+			}
 		}
 	}
-	return slices.Concat(inText, secrets(d, in))
+	return found
 }
+
+// several are the marks of secrets that have more than one line by their own form: keys and elements of XML.
+var several = [][]byte{[]byte("PRIVATE KEY"), []byte("Static key"), []byte("PuTTY-User-Key-File-"), []byte("</")}
 
 // Value returns a configuration value without secrets: a string, or what
 // strings a list or mapping holds. It is read as a document with this one key.

@@ -23,12 +23,17 @@ type scanner struct {
 // lookahead bounds how far from a single place a text is read, in both directions.
 const lookahead = 1024
 
-// shapes returns the places of what looks like a secret by itself.
-func shapes(text []byte) []span {
+// shapes returns the places of what looks like a secret by itself, in a range of a text.
+func shapes(text []byte, in span) []span {
+	text = text[in.start:in.end]
 	s := scanner{text: text}
 	s.scan()
 	count(s.work + 2*len(text))
-	return slices.Concat(s.found, randoms(text), passwords(text), surrounded(text))
+	found := slices.Concat(s.found, randoms(text), passwords(text), surrounded(text))
+	for i := range found {
+		found[i].start, found[i].end = found[i].start+in.start, found[i].end+in.start
+	}
+	return found
 }
 
 func (s *scanner) scan() {

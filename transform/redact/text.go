@@ -12,7 +12,7 @@ import (
 // freeText returns the secrets of text that no reader structures: a script, a
 // configuration file in any syntax, a message.
 func freeText(text []byte) []span {
-	return append(shapes(text), assignments(text, manifest.Match(text))...)
+	return append(shapes(text, span{0, len(text)}), assignments(text, manifest.Match(text))...)
 }
 
 // assignments returns the values of secrets that lines of text assign. With data,
