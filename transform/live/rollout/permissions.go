@@ -10,6 +10,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/live/check"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // Access is one verb on one resource.
@@ -108,3 +110,106 @@ func (of Subject) permissions(verb string, choose func(action.Permission) (actio
 	}
 	return lists.Distinct(list)
 }
+
+const (
+	kubeSystem = "kube-system"
+	rbac       = "rbac.authorization.k8s.io"
+	management = action.ManagementGroup
+
+	controllerSpace = "rke-lm" // the default of --namespace
+	ownGroup        = "rke-lm.io"
+)
+
+var (
+	controller = []string{"controller"}                                                // in addition to what its runs need
+	one        = []string{"plan", "apply", "verify", "leaders", "migrate", "rollback"} // verbs about named clusters
+	writing    = []string{"apply", "migrate", "rollback"}
+	whole      = []string{"migrate", "rollback"}
+	forward    = []string{"migrate"}
+	reading    = []string{"verify", "migrate", "rollback"}
+	undoing    = []string{"rollback"}
+	leading    = []string{"verify", "leaders", "migrate", "rollback"}
+)
+
+// Requirements is the one table of permissions: those of every run, and those of runs with some actions.
+func Requirements() []action.Permission {
+	return requirements(func(a action.Action) []action.Permission { return a.Needs })
+}
+
+// ofEveryRun are the permissions that do not depend on the actions of a plan.
+func ofEveryRun() []action.Permission {
+	return requirements(func(action.Action) []action.Permission { return nil })
+}
+
+// requirements are the permissions, with what needs returns for the actions that need more than every run does.
+func requirements(needs func(action.Action) []action.Permission) []action.Permission {
+	return slices.Concat([]action.Permission{
+		{For: []string{"status"}, Rancher: true, Group: action.ProvisioningGroup, Resource: "clusters", Verbs: []string{"list"}, Why: "the clusters; other verbs need it to find one by its name, its ID or its labels"},
+		{For: []string{"status"}, Rancher: true, Group: management, Resource: "clusters", Verbs: []string{"list"}, Why: "the same for RKE1"},
+		{For: []string{"status"}, Rancher: true, Group: management, Resource: GatePermission.Resource, Name: GatePermission.Name, Verbs: []string{GatePermission.Verb}, Why: letThrough},
+		{For: []string{"status"}, Rancher: true, Group: ownGroup, Resource: "leadermigrations", Verbs: []string{"list"}, Optional: true, Why: "the LeaderMigrations, if the controller is used; without it they are not shown"},
+		{For: one, Of: action.ManagementGroup, Rancher: true, Group: management, Resource: GatePermission.Resource, Name: GatePermission.Name, Verbs: []string{GatePermission.Verb}, Why: letThrough},
+		{For: one, Of: action.ProvisioningGroup, Rancher: true, Namespace: action.Home, Group: action.ProvisioningGroup, Resource: "clusters", Name: action.Own, Verbs: []string{"get"}, Why: "the cluster's object"},
+		{For: one, Of: action.ManagementGroup, Rancher: true, Group: management, Resource: "clusters", Name: action.Own, Verbs: []string{"get"}, Why: "the cluster's object"},
+		{For: leading, Of: action.ProvisioningGroup, Rancher: true, Group: management, Resource: "clusters", Name: action.ID, Verbs: []string{"get"}, Why: "Rancher requires it for every request to the cluster itself"},
+		{For: writing, Of: action.ProvisioningGroup, Rancher: true, Namespace: action.Home, Group: action.ProvisioningGroup, Resource: "clusters", Name: action.Own, Verbs: []string{"patch"}, Why: "the edits of the stages"},
+		{For: writing, Of: action.ManagementGroup, Rancher: true, Group: management, Resource: "clusters", Name: action.Own, Verbs: []string{"patch"}, Why: "the edits of the stages"},
+		{For: writing, Of: action.ProvisioningGroup, Rancher: true, Namespace: action.Home, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Name: action.Own, Verbs: []string{"get"}, Why: "whether a change is applied"},
+		{For: writing, Of: action.ProvisioningGroup, Rancher: true, Namespace: action.Home, Group: "cluster.x-k8s.io", Resource: "clusters", Name: action.Own, Verbs: []string{"get"}, Why: "whether the cluster is paused"},
+		{For: writing, Of: action.ProvisioningGroup, Rancher: true, Namespace: action.Home, Group: "cluster.x-k8s.io", Resource: "machines", Verbs: []string{"list"}, Why: "whether a change is applied"},
+		{For: []string{"plan"}, Of: action.ProvisioningGroup, Rancher: true, Namespace: action.Home, Group: "cluster.x-k8s.io", Resource: "machines", Verbs: []string{"list"}, Optional: true, Why: "the names of Nodes and machines; without it they are not compared"},
+		{For: append([]string{"plan"}, writing...), Of: action.ProvisioningGroup, Rancher: true, Namespace: action.Home, Group: "rke-machine-config.cattle.io", Resource: aws.MachineConfigs, Verbs: []string{"get"}, Optional: true, Why: "whether the user data of a pool sets host names; without it that is not known"},
+		{For: writing, Of: action.ProvisioningGroup, Rancher: true, Namespace: action.Home, Resource: "secrets", Verbs: []string{"get"}, Why: "the plans of machines, whether a change is applied; each by its name; not with `apply --accept cluster-not-settled`"},
+		{For: whole, Rancher: true, Namespace: action.Home, Group: "coordination.k8s.io", Resource: "leases", Verbs: []string{"get", "create", "update", "delete"}, Why: "the lock that prevents two runs at the same time"},
+		{For: whole, Of: action.ProvisioningGroup, Rancher: true, Namespace: action.Home, Resource: "events", Verbs: []string{"create"}, Why: "the audit log, on the cluster's object"},
+		{For: whole, Of: action.ManagementGroup, Rancher: true, Namespace: "default", Resource: "events", Verbs: []string{"create"}, Why: "the audit log, on the cluster's object, which is in no namespace"},
+	}, needs(action.ApplyConfigMap("", "", "")), []action.Permission{
+		{For: controller, Rancher: true, Group: action.ProvisioningGroup, Resource: "clusters", Verbs: []string{"list", "watch"}, Why: "the clusters, by their labels"},
+		{For: controller, Rancher: true, Group: management, Resource: "clusters", Verbs: []string{"list"}, Why: "the same for RKE1"},
+		{For: controller, Rancher: true, Group: management, Resource: GatePermission.Resource, Name: GatePermission.Name, Verbs: []string{GatePermission.Verb}, Why: letThrough},
+		{For: controller, Rancher: true, Namespace: controllerSpace, Group: ownGroup, Resource: "leadermigrations", Verbs: []string{"list", "watch"}, Why: "what is to be migrated"},
+		{For: controller, Rancher: true, Namespace: controllerSpace, Group: ownGroup, Resource: "leadermigrations/status", Verbs: []string{"patch"}, Why: "how far it is"},
+		{For: controller, Rancher: true, Namespace: controllerSpace, Group: ownGroup, Resource: "leadermigrationapprovals", Verbs: []string{"list", "watch"}, Why: "what is approved; the controller cannot approve"},
+		{For: controller, Rancher: true, Namespace: controllerSpace, Resource: "configmaps", Verbs: []string{"create", "patch", "delete"}, Why: "the next change of a cluster that another program manages"},
+		{For: controller, Rancher: true, Namespace: controllerSpace, Resource: "events", Verbs: []string{"create"}, Why: "what happened to a cluster, on the LeaderMigration"},
+		{For: controller, Rancher: true, Namespace: controllerSpace, Group: "coordination.k8s.io", Resource: "leases", Verbs: []string{"create"}, Why: "which controller is active"},
+		{For: controller, Rancher: true, Namespace: controllerSpace, Group: "coordination.k8s.io", Resource: "leases", Name: "rke-lm-controller", Verbs: []string{"get", "update"}, Why: "which controller is active"},
+		{For: controller, Rancher: true, Group: "authentication.k8s.io", Resource: "tokenreviews", Verbs: []string{"create"}, Optional: true, Why: "who reads /metrics; without it no one can"},
+		{For: controller, Rancher: true, Group: "authorization.k8s.io", Resource: "subjectaccessreviews", Verbs: []string{"create"}, Optional: true, Why: "whether this user has permission to"},
+		{For: forward, Of: action.ProvisioningGroup, Rancher: true, Namespace: action.Home, Group: "rke-machine.cattle.io", Resource: aws.Machines, Verbs: []string{"patch"}, Optional: true, Why: "the provider ID of a machine whose Node registered again; without it the command is shown"},
+		{For: forward, Of: action.ProvisioningGroup, Rancher: true, Namespace: action.Home, Group: "rke.cattle.io", Resource: "custommachines", Verbs: []string{"patch"}, Optional: true, Why: "the same for machines that were registered by their own command"},
+		{For: whole, Of: action.ManagementGroup, Rancher: true, Namespace: action.Home, Group: management, Resource: "etcdbackups", Verbs: []string{"create", "get"}, Why: "a snapshot before the first write"},
+		{For: reading, Resource: "nodes", Verbs: []string{"list"}, Why: "names and provider IDs"},
+		{For: reading, Resource: "services", Verbs: []string{"list"}, Why: "load balancers"},
+		{For: reading, Resource: "events", Verbs: []string{"list"}, Optional: true, Why: "why a Service has no load balancer, and whether changes of load balancers fail; only used if there are any, and a run continues without it"},
+		{For: reading, Resource: "persistentvolumes", Verbs: []string{"list"}, Why: "in-tree volumes"},
+		{For: reading, Group: "storage.k8s.io", Resource: "storageclasses", Verbs: []string{"list"}, Why: "in-tree volumes"},
+		{For: reading, Group: "storage.k8s.io", Resource: "csinodes", Verbs: []string{"list"}, Why: "in-tree volumes"},
+		{For: reading, Group: "authorization.k8s.io", Resource: "subjectaccessreviews", Verbs: []string{"create"}, Why: "who has permission on the migration lease"},
+		{For: leading, Least: kubeSystem, Resource: "pods", Verbs: []string{"list"}, Why: "the managers and their arguments, in all namespaces; with a Role in kube-system the others are not checked"},
+		{For: leading, Namespace: kubeSystem, Resource: "configmaps", Verbs: []string{"get"}, Why: "the managers' configurations, and the snapshot"},
+		{For: leading, Least: kubeSystem, Group: "apps", Resource: "daemonsets", Verbs: []string{"list"}, Why: "the cloud-controller-manager"},
+		{For: leading, Least: kubeSystem, Group: "apps", Resource: "deployments", Verbs: []string{"list"}, Why: "the cloud-controller-manager"},
+		{For: leading, Namespace: kubeSystem, Group: "coordination.k8s.io", Resource: "leases", Verbs: []string{"list"}, Why: "which manager runs the cloud controllers"},
+		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Verbs: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
+	}, needs(action.CordonNodes("", "")), needs(action.InitializeNodes()), needs(action.RegisterNodes()), needs(action.Copy(action.CopySecret{})), []action.Permission{
+		{For: forward, When: WithCanaryService, Resource: "namespaces", Verbs: []string{"create"}, Why: "only with `--canary-service`: the namespace `" + check.CanaryName + "`"},
+		{For: forward, When: WithCanaryService, Resource: "namespaces", Name: check.CanaryName, Verbs: []string{"get", "patch", "delete"}, Why: "only with `--canary-service`: the namespace `" + check.CanaryName + "`"},
+		{For: forward, When: WithCanaryService, Resource: "services", Verbs: []string{"create"}, Why: "only with `--canary-service`: the Service in that namespace, which does not exist before the run"},
+		{For: forward, When: WithCanaryService, Resource: "services", Name: check.CanaryName, Verbs: []string{"get", "patch", "delete"}, Why: "only with `--canary-service`: the Service in that namespace"},
+		{For: forward, When: WithCanaryService, Resource: "events", Verbs: []string{"list"}, Why: "only with `--canary-service`: errors of the cloud controllers"},
+		{For: undoing, Of: action.ProvisioningGroup, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Verbs: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
+		{For: undoing, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Verbs: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
+		{For: undoing, Namespace: kubeSystem, Group: rbac, Resource: "roles", Verbs: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
+		{For: undoing, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Verbs: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
+		{For: undoing, Of: action.ManagementGroup, Namespace: kubeSystem, Group: rbac, Resource: "roles", Verbs: []string{"delete"}, Why: "RKE does not delete what was removed from addons"},
+		{For: undoing, Of: action.ManagementGroup, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Verbs: []string{"delete"}, Why: "RKE does not delete what was removed from addons"},
+
+		// For the observation of Rancher's own cluster; without it cluster-not-settled is not checked.
+		{For: []string{"verify"}, When: WithLocal, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Verbs: []string{"list"}, Why: "whether clusters have settled"},
+		{For: []string{"verify"}, When: WithLocal, Group: "cluster.x-k8s.io", Resource: "machines", Verbs: []string{"list"}, Why: "the names of machine plans"},
+		{For: []string{"verify"}, When: WithLocal, Namespace: "fleet-default", Resource: "secrets", Verbs: []string{"get"}, Why: "the plans of machines, each by its name; so in each namespace with clusters"},
+	}, needs(action.ApplyFile("", "")), needs(action.Upgrade(action.HelmUpgrade{}, "")))
+}
+
+const letThrough = "Rancher requires it for every request to management.cattle.io"

@@ -14,6 +14,8 @@
 package transition
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -21,6 +23,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -254,4 +257,86 @@ func (r Planner) CheckRollback(p *plan.Plan, names []string, seen *observed.Obse
 	}
 	_, err := plan.Undo(r.Format, p.Start, r.Target, last, true)
 	return err
+}
+
+// Changes reports which machines an edit changes, by their labels. A manifest that is
+// applied changes no machine, and a new release all.
+func (r Planner) Changes(l Transition) (func(labels map[string]string) bool, error) {
+	before, after, err := ofBoth(l, r.Target, r.Format.Live.MachineConfig)
+	if err != nil {
+		return nil, err
+	}
+	upgrades, err := r.upgrades(l)
+	return func(labels map[string]string) bool {
+		return upgrades || !reflect.DeepEqual(before(labels), after(labels))
+	}, err
+}
+
+// upgrades reports whether a transition changes the release.
+func (r Planner) upgrades(l Transition) (bool, error) {
+	before, after, err := ofBoth(l, r.Target, func(doc *yamledit.Document, t transform.Target) (transform.Cluster, error) {
+		return r.Format.Open(transform.Only(doc), t)
+	})
+	if err != nil {
+		return false, err
+	}
+	return before.Identity().Version != after.Identity().Version, nil
+}
+
+// ofBoth reads the object before a transition and after it.
+func ofBoth[T any](l Transition, t transform.Target, read func(*yamledit.Document, transform.Target) (T, error)) (before, after T, err error) {
+	if before, err = read(l.From(), t); err != nil {
+		return before, after, err
+	}
+	after, err = read(l.To(), t)
+	return before, after, err
+}
+
+// SnapshotTaken reports whether Rancher has made the snapshot of a number. It fails
+// when Rancher gave it up.
+func SnapshotTaken(seen rollout.Objects, number int64) (bool, error) {
+	c := seen.ControlPlane
+	if c == nil || c.SnapshotGeneration != number {
+		return false, nil
+	}
+	if c.SnapshotPhase == "Failed" {
+		return false, fmt.Errorf("the snapshot of etcd failed; journalctl -u rancher-system-agent on the etcd machines shows the cause, and without --etcd-snapshot none is taken")
+	}
+	return c.SnapshotPhase == "Finished", nil
+}
+
+// Edit reports whether the change of a stage is in the cluster's object.
+type Edit int
+
+// NotWritten is the zero Edit. MayBeWritten is for a request without an answer.
+const (
+	NotWritten Edit = iota
+	MayBeWritten
+	Written
+)
+
+// Between reports who runs the cloud controllers of a cluster after a run that stopped
+// inside of a stage: Rancher rolls a change out although the run has ended.
+func Between(t transform.Target, position, stage string, edit Edit) string {
+	switch edit {
+	case MayBeWritten:
+		return "the change of " + stage + " may be in the cluster's object, and if it is, Rancher rolls it out; before it, " + stages.LeaderAfter(position, t)
+	case Written:
+		return "the change of " + stage + " is in the cluster's object, and Rancher rolls it out to the machines; before it, " + stages.LeaderAfter(position, t)
+	}
+	return stages.LeaderAfter(position, t)
+}
+
+// TwoOwners reports whether findings say that both managers run the cloud
+// controllers. Pods and leases that are about to go may say so for a moment.
+func TwoOwners(findings []transform.Finding) bool { return finds(findings, "cloud-controllers-twice") }
+
+// Permanent reports whether findings do not pass by waiting: a node that came back
+// under another name stays it, and one that joined stays new.
+func Permanent(findings []transform.Finding) bool {
+	return finds(findings, "node-renamed") || finds(findings, "node-new")
+}
+
+func finds(findings []transform.Finding, rule string) bool {
+	return slices.ContainsFunc(findings, func(f transform.Finding) bool { return f.Rule == rule && f.Stops() })
 }

@@ -59,3 +59,20 @@ func TestANewReleaseChangesAllMachines(t *testing.T) {
 	changes, err := Planner{Format: rke2.Format()}.Changes(Transition{Step: plan.Step{Documents: []plan.Revision{{Before: before, After: after}}}})
 	assert.True(t, err == nil && changes != nil && changes(map[string]string{}), err)
 }
+
+func TestANodeUnderAnotherNameAndANewOneArePermanent(t *testing.T) {
+	assert.True(t, !Permanent([]transform.Finding{{Rule: "node-renamed", Severity: transform.Error, Accepted: true}, {Rule: "x", Severity: transform.Error}}), "what is accepted stops nothing")
+	for _, rule := range []string{"node-renamed", "node-new"} {
+		assert.Truef(t, Permanent([]transform.Finding{{Rule: rule, Severity: transform.Error}}), "%s does not pass", rule)
+	}
+}
+
+func TestWhereARunStoppedIsReportedWithWhatBecameOfTheEdit(t *testing.T) {
+	for _, name := range append([]string{""}, stages.Names()...) {
+		texts := map[string]bool{}
+		for _, e := range []Edit{NotWritten, MayBeWritten, Written} {
+			texts[Between(transform.Target{}, name, "next", e)] = true
+		}
+		assert.Truef(t, Between(transform.Target{}, name, "next", NotWritten) == stages.LeaderAfter(name, transform.Target{}) && len(texts) == 3, "%q: %v", name, texts)
+	}
+}
