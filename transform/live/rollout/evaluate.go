@@ -136,7 +136,7 @@ func specOf(object map[string]any) map[string]any {
 }
 
 // notTrue names the first condition that is not True, or "".
-func notTrue(conditions map[string]Condition, names ...string) string {
+func notTrue(conditions Conditions, names ...string) string {
 	for _, name := range names {
 		if c := conditions[name]; c.Status != "True" {
 			return fmt.Sprintf("the condition %s is not True%s", name, message(c))

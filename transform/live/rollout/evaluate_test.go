@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke1"
@@ -28,7 +30,7 @@ func scene() (Objects, Wanted) {
 	}
 	yes := Condition{Status: "True"}
 	seen := Objects{
-		ControlPlane: &ControlPlane{Generation: 4, Observed: 4, Spec: spec(), Applied: spec(), Conditions: map[string]Condition{"Ready": yes, "Reconciled": yes}},
+		ControlPlane: &ControlPlane{ObjectMeta: metav1.ObjectMeta{Generation: 4}, Spec: spec(), ControlPlaneStatus: ControlPlaneStatus{Observed: 4, Applied: spec(), Conditions: Conditions{"Ready": yes, "Reconciled": yes}}},
 		Machines: []Machine{{Name: "m-1", Node: "n-1", Labels: map[string]string{"pool": "servers"}, Plan: &Plan{Applied: true, Config: map[string]any{
 			"cloud-provider-name": "external", "disable-cloud-controller": true, "kube-controller-manager-arg": []any{"v=2", "cert-dir=/x", "secure-port=10257"},
 		}}}},

@@ -14,38 +14,10 @@ import (
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
-func conditionsOf(list []Condition) map[string]Condition {
-	out := map[string]Condition{}
-	for _, c := range list {
-		out[c.Type] = c
-	}
-	return out
-}
-
 // ReadControlPlane reads the JSON of an RKEControlPlane.
 func ReadControlPlane(raw []byte) (*ControlPlane, error) {
-	var o struct {
-		Metadata metav1.ObjectMeta `json:"metadata"`
-		Spec     map[string]any    `json:"spec"`
-		Status   struct {
-			Observed   int64          `json:"observedGeneration"`
-			Applied    map[string]any `json:"appliedSpec"`
-			Conditions []Condition    `json:"conditions"`
-			Phase      string         `json:"etcdSnapshotCreatePhase"`
-			Snapshot   struct {
-				Generation int64 `json:"generation"`
-			} `json:"etcdSnapshotCreate"`
-		} `json:"status"`
-	}
-	if err := decode(raw, "RKEControlPlane", &o); err != nil {
-		return nil, err
-	}
-	return &ControlPlane{
-		Namespace: o.Metadata.Namespace, Name: o.Metadata.Name,
-		Generation: o.Metadata.Generation, Observed: o.Status.Observed,
-		Spec: o.Spec, Applied: o.Status.Applied, Conditions: conditionsOf(o.Status.Conditions),
-		SnapshotGeneration: o.Status.Snapshot.Generation, SnapshotPhase: o.Status.Phase,
-	}, nil
+	c := &ControlPlane{}
+	return c, decode(raw, "RKEControlPlane", c)
 }
 
 // ReadMachine reads the JSON of a Machine of Cluster API; its plan is in a Secret
@@ -62,7 +34,7 @@ func ReadMachine(raw []byte) (Machine, error) {
 		} `json:"spec"`
 		Status struct {
 			Node       corev1.ObjectReference `json:"nodeRef"`
-			Conditions []Condition            `json:"conditions"`
+			Conditions Conditions             `json:"conditions"`
 			Addresses  []corev1.NodeAddress   `json:"addresses"`
 		} `json:"status"`
 	}
@@ -71,7 +43,7 @@ func ReadMachine(raw []byte) (Machine, error) {
 		Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Labels: o.Metadata.Labels, Node: o.Status.Node.Name, Deleting: o.Metadata.DeletionTimestamp != nil,
 		ProviderID: o.Spec.ProviderID, Infrastructure: o.Spec.Infrastructure,
 	}
-	healthy := conditionsOf(o.Status.Conditions)["NodeHealthy"] // cluster-api internal/controllers/machine/machine_controller_noderef.go
+	healthy := o.Status.Conditions["NodeHealthy"] // cluster-api internal/controllers/machine/machine_controller_noderef.go
 	m.Unlinked = m.Node == "" || healthy.Status == "False" && (healthy.Reason == "NodeNotFound" || healthy.Reason == "NodeDeleted")
 	internal, _ := lists.Find(o.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Type == corev1.NodeInternalIP })
 	m.Address = internal.Address
@@ -89,13 +61,13 @@ func ReadEngine(raw []byte) (*Engine, error) {
 	var o struct {
 		Spec   spec `json:"spec"`
 		Status struct {
-			Applied    spec        `json:"appliedSpec"`
-			Failed     spec        `json:"failedSpec"`
-			Conditions []Condition `json:"conditions"`
+			Applied    spec       `json:"appliedSpec"`
+			Failed     spec       `json:"failedSpec"`
+			Conditions Conditions `json:"conditions"`
 		} `json:"status"`
 	}
 	err := decode(raw, "Cluster", &o)
-	return &Engine{Spec: o.Spec.Config, Applied: o.Status.Applied.Config, Failed: o.Status.Failed.Config, Conditions: conditionsOf(o.Status.Conditions)}, err
+	return &Engine{Spec: o.Spec.Config, Applied: o.Status.Applied.Config, Failed: o.Status.Failed.Config, Conditions: o.Status.Conditions}, err
 }
 
 // decode says nothing of what an object holds: it may be a secret.
@@ -120,17 +92,36 @@ type Objects struct {
 // quote anything: it is shown redacted.
 type Condition = genericcondition.GenericCondition
 
+// Conditions are those of an object by their types; an object has them as a list.
+type Conditions map[string]Condition
+
+// UnmarshalJSON reads the list.
+func (c *Conditions) UnmarshalJSON(text []byte) error {
+	var list []Condition
+	err := json.Unmarshal(text, &list)
+	*c = Conditions{}
+	for _, one := range list {
+		(*c)[one.Type] = one
+	}
+	return err
+}
+
 // ControlPlane is as much of an RKEControlPlane as shows what Rancher made of the
 // last change. Spec and Applied are decoded JSON, which may hold secrets.
 type ControlPlane struct {
-	Namespace, Name      string
-	Generation, Observed int64
-	Spec, Applied        map[string]any
-	Conditions           map[string]Condition
-	// SnapshotGeneration and SnapshotPhase are what became of the last snapshot of
-	// etcd that was requested.
-	SnapshotGeneration int64
-	SnapshotPhase      string
+	metav1.ObjectMeta  `json:"metadata"`
+	Spec               map[string]any `json:"spec"`
+	ControlPlaneStatus `json:"status"`
+}
+
+// ControlPlaneStatus is that of an RKEControlPlane.
+type ControlPlaneStatus struct {
+	Observed   int64          `json:"observedGeneration"`
+	Applied    map[string]any `json:"appliedSpec"`
+	Conditions Conditions     `json:"conditions"`
+	// Snapshot and SnapshotPhase are what became of the last snapshot of etcd that was requested.
+	Snapshot      struct{ Generation int64 } `json:"etcdSnapshotCreate"`
+	SnapshotPhase string                     `json:"etcdSnapshotCreatePhase"`
 }
 
 // Machine is a Machine of Cluster API with its plan.
@@ -176,5 +167,5 @@ type Plan struct {
 // JSON, nil where there is none; they may hold secrets.
 type Engine struct {
 	Spec, Applied, Failed map[string]any
-	Conditions            map[string]Condition
+	Conditions            Conditions
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 )
@@ -22,9 +23,10 @@ func TestTheObjectsOfRancherAreRead(t *testing.T) {
 	c, err := ReadControlPlane([]byte(`{"metadata":{"namespace":"ns","name":"a","generation":7},"spec":{"k":"v"},
  "status":{"observedGeneration":6,"appliedSpec":{"k":"w"},"conditions":[{"type":"Ready","status":"False","message":"m"}],"etcdSnapshotCreate":{"generation":3},"etcdSnapshotCreatePhase":"Started"}}`))
 	want := &ControlPlane{
-		Namespace: "ns", Name: "a", Generation: 7, Observed: 6, Spec: map[string]any{"k": "v"}, Applied: map[string]any{"k": "w"},
-		Conditions: map[string]Condition{"Ready": {Type: "Ready", Status: "False", Message: "m"}}, SnapshotGeneration: 3, SnapshotPhase: "Started",
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", Generation: 7}, Spec: map[string]any{"k": "v"},
+		ControlPlaneStatus: ControlPlaneStatus{Observed: 6, Applied: map[string]any{"k": "w"}, Conditions: Conditions{"Ready": {Type: "Ready", Status: "False", Message: "m"}}, SnapshotPhase: "Started"},
 	}
+	want.Snapshot.Generation = 3
 	assert.NilError(t, err)
 	assert.DeepEqual(t, c, want)
 	m, err := ReadMachine([]byte(`{"metadata":{"name":"m","labels":{"a":"b"},"deletionTimestamp":"2025-01-01T00:00:00Z"},"spec":{"bootstrap":{"configRef":{"kind":"RKEBootstrap","name":"m-boot"}}},"status":{"nodeRef":{"name":"n"}}}`))
@@ -41,7 +43,7 @@ func TestTheObjectsOfRancherAreRead(t *testing.T) {
 	}
 	e, err := ReadEngine([]byte(`{"spec":{"rancherKubernetesEngineConfig":{"a":1}},"status":{"appliedSpec":{"rancherKubernetesEngineConfig":{"a":2}},"failedSpec":null}}`))
 	assert.NilError(t, err)
-	assert.DeepEqual(t, e, &Engine{Spec: map[string]any{"a": 1.0}, Applied: map[string]any{"a": 2.0}, Conditions: map[string]Condition{}})
+	assert.DeepEqual(t, e, &Engine{Spec: map[string]any{"a": 1.0}, Applied: map[string]any{"a": 2.0}})
 }
 
 // Rancher names the Secret after the RKEBootstrap, and cuts what is too long for a label.

@@ -115,7 +115,7 @@ func TestASnapshotIsTakenWhenItsOwnNumberIsFinished(t *testing.T) {
 		taken  bool
 		failed bool
 	}{{4, "Finished", false, false}, {5, "Started", false, false}, {5, "Finished", true, false}, {5, "Failed", false, true}} {
-		taken, err := SnapshotTaken(rollout.Objects{ControlPlane: &rollout.ControlPlane{SnapshotGeneration: c.number, SnapshotPhase: c.phase}}, 5)
+		taken, err := SnapshotTaken(rollout.Objects{ControlPlane: &rollout.ControlPlane{ControlPlaneStatus: rollout.ControlPlaneStatus{SnapshotPhase: c.phase, Snapshot: struct{ Generation int64 }{c.number}}}}, 5)
 		assert.Truef(t, taken == c.taken && (err != nil) == c.failed, "%+v: %t %v", c, taken, err)
 	}
 }

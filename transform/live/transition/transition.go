@@ -296,7 +296,7 @@ func ofBoth[T any](l Transition, t transform.Target, read func(*yamledit.Documen
 // when Rancher gave it up.
 func SnapshotTaken(seen rollout.Objects, number int64) (bool, error) {
 	c := seen.ControlPlane
-	if c == nil || c.SnapshotGeneration != number {
+	if c == nil || c.Snapshot.Generation != number {
 		return false, nil
 	}
 	if c.SnapshotPhase == "Failed" {
