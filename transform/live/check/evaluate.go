@@ -91,7 +91,7 @@ func Evaluate(o *observed.Observation, c Choice) Verdict {
 // are not ready come first: a DaemonSet, for one, wants no pod on them, and what is said of
 // it is not the cause. What the managers show comes last: the rest says why.
 func (v Verdict) Unmet() []transform.Finding {
-	rank := map[string]int{idNodeNotReady: -1, idStageNotReached: 1}
+	rank := map[string]int{idNodeNotReady: -1, "cloud-controllers-nowhere": 1, "cloud-controllers-twice": 1, idStageNotReached: 2}
 	open := transform.Stopping(v.Findings)
 	slices.SortStableFunc(open, func(a, b transform.Finding) int { return rank[a.Rule] - rank[b.Rule] })
 	return open
@@ -99,7 +99,7 @@ func (v Verdict) Unmet() []transform.Finding {
 
 // findings are those of the rules that check what was requested.
 func (j *evaluation) findings() []transform.Finding {
-	found := transform.FindingsOf(liveRules(), j, j.Check.Stage, j.Accept)
+	found := transform.FindingsOf(liveRules, j, j.Check.Stage, j.Accept)
 	for i := range found {
 		found[i].Fix = j.Cluster.In(found[i].Fix)
 	}
@@ -159,3 +159,28 @@ func nodePath(name string) string { return "nodes/" + name }
 
 func hasFlag(p Process) bool  { return p.Flag }
 func hasLoops(p Process) bool { return p.Loops }
+
+type rule = transform.Checked[*evaluation]
+
+// always are all stages; the others are those after which something has to hold.
+var (
+	always      = stages.Names()
+	lockable    = stages.Where(func(c stages.Check) bool { return c.Granted && c.Lease == stages.Anyone })
+	flagOn      = stages.Where(func(c stages.Check) bool { return c.Lease != stages.Anyone })
+	underLease  = stages.Where(func(c stages.Check) bool { return c.Lease.Needed() })
+	managerRuns = stages.Where(func(c stages.Check) bool { return c.Manager })
+	externally  = stages.Where(func(c stages.Check) bool { return c.External })
+	released    = stages.Where(func(c stages.Check) bool { return c.Released })
+	uncordoned  = stages.Where(func(c stages.Check) bool { return !c.Cordoned })
+)
+
+// liveRules is the one table of them.
+var liveRules = transform.Table(managerRules, leaseRules, loadBalancerRules, nodeRules, resultRules)
+
+// Rules are the rules of live clusters, for the documentation.
+func Rules() []transform.Rule { return transform.RulesOf(liveRules) }
+
+// ofStages reports whether one of the stages was asked for whose result a rule alone shows.
+func ofStages(list []string) func(*evaluation) bool {
+	return func(j *evaluation) bool { return slices.Contains(list, j.Check.Stage) }
+}

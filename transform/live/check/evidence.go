@@ -25,7 +25,7 @@ type NotChecked struct {
 // notChecked lists the rules that had nothing to check.
 func (j *evaluation) notChecked(found []transform.Finding) []NotChecked {
 	var list []NotChecked
-	for _, r := range liveRules() {
+	for _, r := range liveRules {
 		of := j.Check.Stage == "" || slices.Contains(r.Guards, j.Check.Stage) // what was requested
 		if !of || slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID }) {
 			continue
@@ -48,7 +48,7 @@ func managersSeen(j *evaluation) string {
 }
 
 // aboutManagers are rules that a manager in any namespace can break.
-var aboutManagers = []string{"ccm-args-unsafe", "daemonset-empty", "daemonset-restarting", rules.LeaseTimingsUnsafe.ID, "cloud-controllers-twice"}
+var aboutManagers = []string{"ccm-args-unsafe", "cloud-controllers-twice", "daemonset-empty", "daemonset-restarting", rules.LeaseTimingsUnsafe.ID}
 
 // outside reports why other namespaces were not looked at.
 func (j *evaluation) outside() string {

@@ -35,6 +35,93 @@ type leading struct {
 	passes           bool // following the lease may show what is unknown
 }
 
+// managerRules are about the cloud-controller-manager: that it is installed, runs and leads.
+var managerRules = []rule{
+	// It is about a cluster that has no other manager of the cloud controllers.
+	{Rule: transform.Rule{ID: "ccm-removed", Severity: transform.Error, Guards: managerRuns,
+		Doc: "kube-controller-manager is external, and no pod of the cloud-controller-manager exists: no manager runs the cloud controllers. Also without --stage.", Reason: rules.CCMRemoved},
+		Check: func(j *evaluation, found *transform.Findings) {
+			if l := j.leader(); l.missing != "" && len(j.cloudPods()) == 0 {
+				found.On(leasePath(l.lease), l.missing, "install it with the stage install-ccm; if it is installed, check its DaemonSet and the Job that installs the chart")
+			}
+		}, Lacks: seen(observed.Pods, observed.Leases)},
+	{Rule: transform.Rule{ID: "leader-missing", Severity: transform.Error, Guards: managerRuns,
+		Doc: "No cloud-controller-manager is the leader: its own lease does not exist, was not renewed for 30 seconds, or no holder keeps it. Or not all cloud controllers run, although kube-controller-manager is external. Also without --stage. Not checked if a single reading, as in a dump, does not show it."}.Because(
+		"No cloud-controller-manager leads: nodes are not initialized, and after the switch no load balancer is made.", transform.SourceMigration, "Read the log and the Events of its pods.", "If the manager is stopped on purpose."),
+		Check: func(j *evaluation, found *transform.Findings) {
+			l := j.leader()
+			if l.missing == "" || len(j.cloudPods()) == 0 {
+				return
+			}
+			fix := "check the log of the cloud-controller-manager, its arguments, and its permission on its lease"
+			path := "kube-system/pods"
+			if l.lease != "" {
+				fix += ": " + action.Command("kubectl auth can-i update leases/%s -n kube-system --as %s", l.lease, j.leaderUser())
+				path = leasePath(l.lease)
+			}
+			found.On(path, l.missing, fix)
+		}, Lacks: leaderUnseen, Needed: func(j *evaluation) bool {
+			// Without a stage too, once no one but the cloud-controller-manager can run the cloud controllers.
+			return ofStages(externally)(j) || j.Check.Stage == "" && j.isExternal()
+		}},
+	// It does not trust a rollout that is done: one of no pods is too.
+	{Rule: transform.Rule{ID: "daemonset-empty", Severity: transform.Error, Guards: managerRuns,
+		Doc: "The DaemonSet of the cloud-controller-manager has no desired pods, or fewer or more than there are control planes, or not all are ready. `kubectl rollout status` succeeds for a DaemonSet without pods."}.Because(
+		"No manager runs on some control planes, or on none, and the rollout of a DaemonSet without pods also succeeds.", "kubernetes/kubectl pkg/polymorphichelpers/rollout_status.go", "Correct the selector and the tolerations of the DaemonSet.", "If a control plane is known to be down."),
+		Check: func(j *evaluation, found *transform.Findings) {
+			want := len(lists.Where(j.Nodes, observed.Node.ControlPlane))
+			for _, d := range j.DaemonSets {
+				if message := short(d, want); message != "" {
+					found.On(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods")
+				}
+			}
+			// One that holds its lease may be in a namespace that was not looked at.
+			outside := j.KubeSystemOnly && j.leases(observed.CloudManager).Life != observed.Dead
+			if len(j.DaemonSets) == 0 && len(j.of(observed.CloudManager)) == 0 && j.Check.Manager && j.Saw(observed.Pods) && !outside {
+				found.On("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and check the Job that installs the chart")
+			}
+		}, Lacks: anyManager, Needed: ofStages(managerRuns)},
+	// It finds what fails only once a lease is gained: routes without a
+	// range, or a permission that is missing.
+	{Rule: transform.Rule{ID: "daemonset-restarting", Severity: transform.Error, Guards: managerRuns,
+		Doc: "A cloud-controller-manager restarted after it acquired the migration lease or its own, or restarts repeatedly. A warning if a process on another machine holds the lease: the clocks of two machines can differ."}.Because(
+		"The manager exits whenever it leads, so that the cloud controllers run only for seconds.", transform.SourceAWS, "Read the log of the container that ended; missing permissions and --cluster-cidr are the usual causes.", "If the restart was made on purpose."),
+		Check: func(j *evaluation, found *transform.Findings) {
+			for _, p := range j.of(observed.CloudManager) {
+				path := p.Path()
+				fix := "check the log: " + action.Command("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; common causes are routes without --cluster-cidr and permissions that only the leader needs"
+				lease, record := j.endedWith(p)
+				switch {
+				case crashes(p):
+					found.On(path, fmt.Sprintf("the cloud-controller-manager restarts repeatedly (%d restarts)", p.Restarts), fix)
+				case lease != "":
+					f := found.On(path, fmt.Sprintf("the cloud-controller-manager restarted after it acquired the %s (%d restarts)", lease, p.Restarts), fix)
+					if !p.onHostOf(record.Holder) && j.any(observed.CloudManager, func(o Process) bool { return o.onHostOf(record.Holder) }) {
+						f.Severity = transform.Warning // the times are of two machines' clocks
+					}
+				}
+			}
+		}, Lacks: seen(observed.Pods)},
+	// It finds, while the cloud-controller-manager still waits and looks
+	// healthy, what ends it when it acquires the lease.
+	{Rule: transform.Rule{ID: rules.CCMArgsUnsafe.ID, Severity: transform.Error, Guards: managerRuns,
+		Doc: "With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr.", Reason: rules.CCMArgsUnsafe.Reason},
+		Check: func(j *evaluation, found *transform.Findings) {
+			from := false // its pods have them from a DaemonSet
+			for _, d := range j.DaemonSets {
+				if routesUnsafe(ReadProcess(template(d))) {
+					found.On(d.Namespace+"/daemonsets/"+d.Name, rules.RoutesUnsafe, rules.RoutesFix)
+					from = true
+				}
+			}
+			for _, p := range j.cloudPods() {
+				if !from && !p.Hidden && routesUnsafe(p) {
+					found.On(p.Path(), rules.RoutesUnsafe, rules.RoutesFix)
+				}
+			}
+		}, Lacks: anyArguments},
+}
+
 // isExternal reports whether no one but the cloud-controller-manager can run the cloud
 // controllers: the stage says so, or kube-controller-manager is external, with leader
 // migration or without.
@@ -171,35 +258,6 @@ func (j *evaluation) owning(l leading) leading {
 	return l
 }
 
-// ccmRemoved is about a cluster that has no other manager of the cloud controllers.
-var ccmRemoved = rule{Rule: transform.Rule{ID: "ccm-removed", Severity: transform.Error, Guards: managerRuns,
-	Doc: "kube-controller-manager is external, and no pod of the cloud-controller-manager exists: no manager runs the cloud controllers. Also without --stage.", Reason: rules.CCMRemoved},
-	Check: func(j *evaluation, found *transform.Findings) {
-		if l := j.leader(); l.missing != "" && len(j.cloudPods()) == 0 {
-			found.On(leasePath(l.lease), l.missing, "install it with the stage install-ccm; if it is installed, check its DaemonSet and the Job that installs the chart")
-		}
-	}, Lacks: seen(observed.Pods, observed.Leases)}
-
-var leaderMissing = rule{Rule: transform.Rule{ID: "leader-missing", Severity: transform.Error, Guards: managerRuns,
-	Doc: "No cloud-controller-manager is the leader: its own lease does not exist, was not renewed for 30 seconds, or no holder keeps it. Or not all cloud controllers run, although kube-controller-manager is external. Also without --stage. Not checked if a single reading, as in a dump, does not show it."}.Because(
-	"No cloud-controller-manager leads: nodes are not initialized, and after the switch no load balancer is made.", transform.SourceMigration, "Read the log and the Events of its pods.", "If the manager is stopped on purpose."),
-	Check: func(j *evaluation, found *transform.Findings) {
-		l := j.leader()
-		if l.missing == "" || len(j.cloudPods()) == 0 {
-			return
-		}
-		fix := "check the log of the cloud-controller-manager, its arguments, and its permission on its lease"
-		path := "kube-system/pods"
-		if l.lease != "" {
-			fix += ": " + action.Command("kubectl auth can-i update leases/%s -n kube-system --as %s", l.lease, j.leaderUser())
-			path = leasePath(l.lease)
-		}
-		found.On(path, l.missing, fix)
-	}, Lacks: leaderUnseen, Needed: func(j *evaluation) bool {
-		// Without a stage too, once no one but the cloud-controller-manager can run the cloud controllers.
-		return ofStages(externally)(j) || j.Check.Stage == "" && j.isExternal()
-	}}
-
 // leaderUser is who has to lock the lease.
 func (j *evaluation) leaderUser() string {
 	return user(append(j.of(observed.CloudManager), ReadProcess(observed.Manager{Component: observed.CloudManager}))[0])
@@ -215,24 +273,6 @@ func leaderUnseen(j *evaluation) string {
 }
 
 func crashes(p Process) bool { return p.Waiting == "CrashLoopBackOff" }
-
-// daemonSetEmpty does not trust a rollout that is done: one of no pods is too.
-var daemonSetEmpty = rule{Rule: transform.Rule{ID: "daemonset-empty", Severity: transform.Error, Guards: managerRuns,
-	Doc: "The DaemonSet of the cloud-controller-manager has no desired pods, or fewer or more than there are control planes, or not all are ready. `kubectl rollout status` succeeds for a DaemonSet without pods."}.Because(
-	"No manager runs on some control planes, or on none, and the rollout of a DaemonSet without pods also succeeds.", "kubernetes/kubectl pkg/polymorphichelpers/rollout_status.go", "Correct the selector and the tolerations of the DaemonSet.", "If a control plane is known to be down."),
-	Check: func(j *evaluation, found *transform.Findings) {
-		want := len(lists.Where(j.Nodes, observed.Node.ControlPlane))
-		for _, d := range j.DaemonSets {
-			if message := short(d, want); message != "" {
-				found.On(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods")
-			}
-		}
-		// One that holds its lease may be in a namespace that was not looked at.
-		outside := j.KubeSystemOnly && j.leases(observed.CloudManager).Life != observed.Dead
-		if len(j.DaemonSets) == 0 && len(j.of(observed.CloudManager)) == 0 && j.Check.Manager && j.Saw(observed.Pods) && !outside {
-			found.On("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and check the Job that installs the chart")
-		}
-	}, Lacks: anyManager, Needed: ofStages(managerRuns)}
 
 // short reports what a DaemonSet lacks on so many control planes. A cluster whose
 // nodes were not looked at has none to compare with.
@@ -250,28 +290,6 @@ func short(d observed.DaemonSet, want int) string {
 	return ""
 }
 
-// daemonSetRestarting finds what fails only once a lease is gained: routes without a
-// range, or a permission that is missing.
-var daemonSetRestarting = rule{Rule: transform.Rule{ID: "daemonset-restarting", Severity: transform.Error, Guards: managerRuns,
-	Doc: "A cloud-controller-manager restarted after it acquired the migration lease or its own, or restarts repeatedly. A warning if a process on another machine holds the lease: the clocks of two machines can differ."}.Because(
-	"The manager exits whenever it leads, so that the cloud controllers run only for seconds.", transform.SourceAWS, "Read the log of the container that ended; missing permissions and --cluster-cidr are the usual causes.", "If the restart was made on purpose."),
-	Check: func(j *evaluation, found *transform.Findings) {
-		for _, p := range j.of(observed.CloudManager) {
-			path := p.Path()
-			fix := "check the log: " + action.Command("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; common causes are routes without --cluster-cidr and permissions that only the leader needs"
-			lease, record := j.endedWith(p)
-			switch {
-			case crashes(p):
-				found.On(path, fmt.Sprintf("the cloud-controller-manager restarts repeatedly (%d restarts)", p.Restarts), fix)
-			case lease != "":
-				f := found.On(path, fmt.Sprintf("the cloud-controller-manager restarted after it acquired the %s (%d restarts)", lease, p.Restarts), fix)
-				if !p.onHostOf(record.Holder) && j.any(observed.CloudManager, func(o Process) bool { return o.onHostOf(record.Holder) }) {
-					f.Severity = transform.Warning // the times are of two machines' clocks
-				}
-			}
-		}
-	}, Lacks: seen(observed.Pods)}
-
 // endedWith names the lease since whose acquisition a process has restarted; "" for
 // none. Of its own lease only the process in the record counts: another one waits.
 func (j *evaluation) endedWith(p Process) (name string, l observed.Lease) {
@@ -288,25 +306,6 @@ func (j *evaluation) endedWith(p Process) (name string, l observed.Lease) {
 	}
 	return "", own
 }
-
-// ccmArgsUnsafe finds, while the cloud-controller-manager still waits and looks
-// healthy, what ends it when it acquires the lease.
-var ccmArgsUnsafe = rule{Rule: transform.Rule{ID: rules.CCMArgsUnsafe.ID, Severity: transform.Error, Guards: managerRuns,
-	Doc: "With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr.", Reason: rules.CCMArgsUnsafe.Reason},
-	Check: func(j *evaluation, found *transform.Findings) {
-		from := false // its pods have them from a DaemonSet
-		for _, d := range j.DaemonSets {
-			if routesUnsafe(ReadProcess(template(d))) {
-				found.On(d.Namespace+"/daemonsets/"+d.Name, rules.RoutesUnsafe, rules.RoutesFix)
-				from = true
-			}
-		}
-		for _, p := range j.cloudPods() {
-			if !from && !p.Hidden && routesUnsafe(p) {
-				found.On(p.Path(), rules.RoutesUnsafe, rules.RoutesFix)
-			}
-		}
-	}, Lacks: anyArguments}
 
 // routesUnsafe reports whether a process starts the route controller without a range
 // of addresses.

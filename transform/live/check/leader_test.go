@@ -88,7 +88,7 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"a takeover may be under way", scene(external, waits, kubeLease(true), term(month, true, 1), migration("d_1", false, 16)), "", []string{"cloud-controllers-nowhere warning"}, true},
 		{"but not for so long", followed(scene(external, waits, kubeLease(true), term(month, true, 1), migration("d_1", false, 16)), 36), "", []string{"cloud-controllers-nowhere error"}, false},
 		{"its own lease is lost again and again", followed(scene(external, quiet, kubeLease(true), term(2*time.Second, false, 16)), 36), "", []string{"leader-missing error"}, false},
-		{"one that ends again and again is verdict enough", looping(scene(external, waits, kubeLease(true), term(2*time.Second, false, 16), migration("d_1", false, 16))), "", []string{"daemonset-restarting error", "cloud-controllers-nowhere warning"}, false},
+		{"one that ends again and again is verdict enough", looping(scene(external, waits, kubeLease(true), term(2*time.Second, false, 16), migration("d_1", false, 16))), "", []string{"cloud-controllers-nowhere warning", "daemonset-restarting error"}, false},
 		{"no manager at all", followed(scene(external, nil, kubeLease(true)), 0), "", []string{"ccm-removed error"}, false},
 		{"and the lease of one that was there", scene(external, nil, kubeLease(true), term(month, false, 15)), "", []string{"ccm-removed error"}, false},
 		{"a lease that is held without a pod", scene(external, nil, kubeLease(true), term(month, true, 1)), "", nil, false},
@@ -107,8 +107,8 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"a restart on the machine of its holder", crashed(scene(external, waits, kubeLease(true), term(month, true, 1), since(migration("c_1", true, 1), acquired)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
 		{"one on another machine has the times of another clock", withSecond("d", crashed(scene(external, waits, kubeLease(true), record(observed.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second))), "", []string{"daemonset-restarting warning"}, true},
 		{"which cannot be known where no pod has the holder's host", crashed(scene(external, waits, kubeLease(true), record(observed.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
-		{"a manager without a pod, and the stage says that it is external", scene(nil, quiet, kubeLease(true), term(month, false, 40)), stages.DisableLeaderMigration, []string{"leader-missing error", "cloud-controllers-twice note"}, false},
-		{"nor without a stage", scene(nil, quiet, kubeLease(true), term(month, false, 40)), "", []string{"leader-missing error", "cloud-controllers-twice note"}, false},
+		{"a manager without a pod, and the stage says that it is external", scene(nil, quiet, kubeLease(true), term(month, false, 40)), stages.DisableLeaderMigration, []string{"cloud-controllers-twice note", "leader-missing error"}, false},
+		{"nor without a stage", scene(nil, quiet, kubeLease(true), term(month, false, 40)), "", []string{"cloud-controllers-twice note", "leader-missing error"}, false},
 		{"and one that leads", scene(nil, quiet, kubeLease(true), term(month, true, 1)), stages.DisableLeaderMigration, []string{"cloud-controllers-twice note"}, false},
 	} {
 		assert.EqualSlices(t, rulesFound(c.o, c.stage), c.want, c.name)

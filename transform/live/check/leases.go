@@ -14,12 +14,121 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // takeover is for how long a lease may be without a live holder: no manager gives
 // it back when it exits, so a takeover takes 16 to 21 seconds.
 const takeover = 30
+
+// leaseRules are about the leases, and who owns the cloud controllers.
+var leaseRules = []rule{
+	{Rule: transform.Rule{ID: "cloud-controllers-nowhere", Severity: transform.Error, Guards: flagOn,
+		Doc: "Leader migration is enabled, and the migration lease does not exist or is held by neither manager. Or its holder has not been alive for more than 30 seconds. A warning if a single reading, as in a dump, does not show it."}.Because(
+		"No manager runs the cloud controllers: load balancers, routes and the removal of nodes do not run.", transform.SourceMigration, "Check the managers' logs for the lease, and the permission on it.", "If both managers are restarting, and another observation shows a leader."),
+		Check: func(j *evaluation, found *transform.Findings) {
+			if !j.wanted() {
+				return
+			}
+			lease := j.lease()
+			record, there := j.Lease(lease.Name)
+			fix := "check the logs of both managers, and their permission on the lease: " +
+				action.Command("kubectl auth can-i update leases/%s -n %s --as %s", lease.Name, leadermigration.Namespace, leadermigration.ManagerUser)
+			path := leasePath(lease.Name)
+			switch {
+			case !there && !j.Saw(observed.Leases):
+			case !there:
+				found.On(path, "leader migration is enabled, and the migration lease does not exist: no manager runs the cloud controllers", fix)
+			case lease.Life == observed.Live && lease.Owner != "":
+			case lease.Life == observed.Live:
+				found.On(path, fmt.Sprintf("the holder %s is the leader of neither manager", lease.Holder), fix)
+			case lease.Life == observed.Dead && j.FollowedSeconds >= longEnough:
+				found.On(path, fmt.Sprintf("in %.0f seconds no manager kept the migration lease: no manager runs the cloud controllers", j.FollowedSeconds), fix)
+			case lease.Life == observed.Dead && record.SilentSeconds >= takeover:
+				found.On(path, fmt.Sprintf("no manager has held the migration lease for %.0f seconds: no manager runs the cloud controllers", record.SilentSeconds), fix)
+			default:
+				found.On(path, "a single reading does not show whether the holder of the migration lease is alive", "run rke-lm verify on the cluster: it watches the lease until this is known").Severity = transform.Warning
+			}
+		}, Lacks: seen(observed.Leases, observed.Pods), Needed: ofStages(underLease)},
+	{Rule: transform.Rule{ID: "lease-wrong-holder", Severity: transform.Error, Guards: flagOn,
+		Doc: "The migration lease is held by another manager than the stage expects, or by a kube-controller-manager that is external and runs nothing."}.Because(
+		"The stage did not do what it promised, or the holder runs nothing.", transform.SourceMigration, "Check the arguments of the manager that holds the lease.", "If both managers are able to run the controllers at this stage."),
+		Check: func(j *evaluation, found *transform.Findings) {
+			lease, want := j.lease(), j.expected()
+			if want == "" || lease.Owner == "" || lease.Owner == want || lease.Life == observed.Dead {
+				return
+			}
+			message, fix := "the migration lease is held by "+lease.Owner+", but must be held by "+want, "do not continue; see the guide for the expected result of the stage, and undo the last stage if it does not appear"
+			if lease.Owner == observed.KubeManager && !j.any(observed.KubeManager, hasLoops) && j.any(observed.KubeManager, hasFlag) {
+				message += ": an external kube-controller-manager holds it and runs nothing, so the cloud-controller-manager waits forever"
+				fix = "remove enable-leader-migration from kube-controller-manager"
+			}
+			found.On(leasePath(lease.Name), message, fix)
+		}, Lacks: seen(observed.Leases), Needed: ofStages(underLease)},
+	// It takes leases that were looked at once for live: the arguments are
+	// evidence enough.
+	{Rule: transform.Rule{ID: "cloud-controllers-twice", Severity: transform.Error, Guards: always,
+		Doc: "According to their arguments and leases both managers run the same cloud controllers, or a node runs two static pods of kube-controller-manager: a warning if the two are equal."}.Because(
+		"Both managers create, change and delete the same load balancers and routes.", transform.SourceMigration, "Undo the last stage, and check the flags of both managers.", "Never while both run."),
+		Check: func(j *evaluation, found *transform.Findings) {
+			leases := assumed(j.leases)
+			s := ownersOf(j.processes, leases)
+			twins := j.twins(found)
+			switch {
+			case s.Unknown != "" && !twins && len(j.cloud())+len(j.cloudPods()) > 0:
+				found.On(leasePath(j.lease().Name), "whether both managers run the cloud controllers is unknown: "+s.Unknown, "check the arguments of the manager, on its machine or in the cluster's YAML").Severity = transform.Note
+				return
+			case s.Unknown != "" || s.Count < 2:
+				return
+			}
+			names := lists.Map(s.Doubled, func(c Controller) string { return string(c) })
+			causes := causesOf(j.processes, leases, s.Doubled)
+			found.On(leasePath(j.lease().Name), fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(causes, s), "; ")), remedyOfTwo(causes))
+		}, Lacks: seen(observed.Pods, observed.Leases)},
+	{Rule: transform.Rule{ID: "lease-rbac-missing", Severity: transform.Error, Guards: always,
+		Doc: "A manager has no permission on the migration lease, or the cloud-controller-manager has none on its own lease."}.Because(
+		"The manager without permission never acquires the lease, and its controllers do not start.", "kubernetes/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy", "Apply the Role and RoleBinding of grant-migration-lease.", "If the identity that the rule asks for is not the one that the manager has."),
+		Check: func(j *evaluation, found *transform.Findings) {
+			for _, l := range unique(append(j.lockers(), mains(j.processes)...)) {
+				verbs := j.refused(l)
+				if len(verbs) == 0 {
+					continue
+				}
+				may := fmt.Sprintf("%s has no permission to %s ", l.user, strings.Join(verbs, ", "))
+				if l.main {
+					found.On(leasePath(l.lease), may+"its own lease "+l.lease+": it never becomes the leader and runs nothing, although its pods are ready",
+						"grant get, create and update on leases in kube-system to its role, as the ClusterRole of the chart does")
+					continue
+				}
+				found.On(leasePath(l.lease), may+"the migration lease", "apply the stage grant-migration-lease, and check that its Role and RoleBinding exist")
+			}
+		}, Lacks: reviews, Needed: ofStages(lockable)},
+	// It compares the managers that run now, those of before and after a rollout among them.
+	{Rule: rules.LeaseTimingsUnsafe.Rule.WithGuards(always...),
+		Check: func(j *evaluation, found *transform.Findings) {
+			var all []rules.Elector
+			for _, p := range j.timed {
+				if p.Hidden || !p.Elects || !p.Running {
+					continue
+				}
+				var leases []string
+				if p.Loops {
+					leases = append(leases, p.Main)
+				}
+				if p.Flag {
+					leases = append(leases, p.Migration)
+				}
+				all = append(all, rules.NewElector(p.Component, versionOf(p.Image), p.args, leases...))
+			}
+			if j.Check.ShortLeases { // one that install-ccm adds
+				all = append(all, rules.NewElector(observed.CloudManager, j.Observation.Version, leadermigration.CloudTimings(), MigrationLease(j.processes)))
+			}
+			for _, o := range rules.Overtakings(all) {
+				found.On(leasePath(o.Lease), o.Message, rules.ChooseTimings)
+			}
+		}, Lacks: timingsSeen},
+}
 
 func leasePath(name string) string { return leadermigration.Namespace + "/leases/" + name }
 
@@ -65,34 +174,6 @@ func (j *evaluation) wanted() bool {
 	return j.Check.Lease.Needed() || slices.ContainsFunc(j.processes, hasFlag) || slices.ContainsFunc(j.cloud(), hasFlag)
 }
 
-var cloudControllersNowhere = rule{Rule: transform.Rule{ID: "cloud-controllers-nowhere", Severity: transform.Error, Guards: flagOn,
-	Doc: "Leader migration is enabled, and the migration lease does not exist or is held by neither manager. Or its holder has not been alive for more than 30 seconds. A warning if a single reading, as in a dump, does not show it."}.Because(
-	"No manager runs the cloud controllers: load balancers, routes and the removal of nodes do not run.", transform.SourceMigration, "Check the managers' logs for the lease, and the permission on it.", "If both managers are restarting, and another observation shows a leader."),
-	Check: func(j *evaluation, found *transform.Findings) {
-		if !j.wanted() {
-			return
-		}
-		lease := j.lease()
-		record, there := j.Lease(lease.Name)
-		fix := "check the logs of both managers, and their permission on the lease: " +
-			action.Command("kubectl auth can-i update leases/%s -n %s --as %s", lease.Name, leadermigration.Namespace, leadermigration.ManagerUser)
-		path := leasePath(lease.Name)
-		switch {
-		case !there && !j.Saw(observed.Leases):
-		case !there:
-			found.On(path, "leader migration is enabled, and the migration lease does not exist: no manager runs the cloud controllers", fix)
-		case lease.Life == observed.Live && lease.Owner != "":
-		case lease.Life == observed.Live:
-			found.On(path, fmt.Sprintf("the holder %s is the leader of neither manager", lease.Holder), fix)
-		case lease.Life == observed.Dead && j.FollowedSeconds >= longEnough:
-			found.On(path, fmt.Sprintf("in %.0f seconds no manager kept the migration lease: no manager runs the cloud controllers", j.FollowedSeconds), fix)
-		case lease.Life == observed.Dead && record.SilentSeconds >= takeover:
-			found.On(path, fmt.Sprintf("no manager has held the migration lease for %.0f seconds: no manager runs the cloud controllers", record.SilentSeconds), fix)
-		default:
-			found.On(path, "a single reading does not show whether the holder of the migration lease is alive", "run rke-lm verify on the cluster: it watches the lease until this is known").Severity = transform.Warning
-		}
-	}, Lacks: seen(observed.Leases, observed.Pods), Needed: ofStages(underLease)}
-
 // expected returns the component that has to hold the migration lease; "" for
 // either.
 func (j *evaluation) expected() string {
@@ -106,43 +187,6 @@ func (j *evaluation) expected() string {
 	}
 	return ""
 }
-
-var leaseWrongHolder = rule{Rule: transform.Rule{ID: "lease-wrong-holder", Severity: transform.Error, Guards: flagOn,
-	Doc: "The migration lease is held by another manager than the stage expects, or by a kube-controller-manager that is external and runs nothing."}.Because(
-	"The stage did not do what it promised, or the holder runs nothing.", transform.SourceMigration, "Check the arguments of the manager that holds the lease.", "If both managers are able to run the controllers at this stage."),
-	Check: func(j *evaluation, found *transform.Findings) {
-		lease, want := j.lease(), j.expected()
-		if want == "" || lease.Owner == "" || lease.Owner == want || lease.Life == observed.Dead {
-			return
-		}
-		message, fix := "the migration lease is held by "+lease.Owner+", but must be held by "+want, "do not continue; see the guide for the expected result of the stage, and undo the last stage if it does not appear"
-		if lease.Owner == observed.KubeManager && !j.any(observed.KubeManager, hasLoops) && j.any(observed.KubeManager, hasFlag) {
-			message += ": an external kube-controller-manager holds it and runs nothing, so the cloud-controller-manager waits forever"
-			fix = "remove enable-leader-migration from kube-controller-manager"
-		}
-		found.On(leasePath(lease.Name), message, fix)
-	}, Lacks: seen(observed.Leases), Needed: ofStages(underLease)}
-
-// cloudControllersTwice takes leases that were looked at once for live: the arguments are
-// evidence enough.
-var cloudControllersTwice = rule{Rule: transform.Rule{ID: "cloud-controllers-twice", Severity: transform.Error, Guards: always,
-	Doc: "According to their arguments and leases both managers run the same cloud controllers, or a node runs two static pods of kube-controller-manager: a warning if the two are equal."}.Because(
-	"Both managers create, change and delete the same load balancers and routes.", transform.SourceMigration, "Undo the last stage, and check the flags of both managers.", "Never while both run."),
-	Check: func(j *evaluation, found *transform.Findings) {
-		leases := assumed(j.leases)
-		s := ownersOf(j.processes, leases)
-		twins := j.twins(found)
-		switch {
-		case s.Unknown != "" && !twins && len(j.cloud())+len(j.cloudPods()) > 0:
-			found.On(leasePath(j.lease().Name), "whether both managers run the cloud controllers is unknown: "+s.Unknown, "check the arguments of the manager, on its machine or in the cluster's YAML").Severity = transform.Note
-			return
-		case s.Unknown != "" || s.Count < 2:
-			return
-		}
-		names := lists.Map(s.Doubled, func(c Controller) string { return string(c) })
-		causes := causesOf(j.processes, leases, s.Doubled)
-		found.On(leasePath(j.lease().Name), fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(causes, s), "; ")), remedyOfTwo(causes))
-	}, Lacks: seen(observed.Pods, observed.Leases)}
 
 // remedyOfTwo reports what to do about managers that own the same controllers.
 func remedyOfTwo(causes []Process) string {

@@ -25,29 +25,49 @@ const idLoadBalancerPending = "load-balancer-pending"
 // controllers without an owner for a minute, and AWS makes a load balancer in seconds.
 const pendingTime = 5 * time.Minute
 
-// loadBalancerPending measures by the API server's clock alone, which wrote when the
-// Service asked and what time it is. It errs on the side of too short.
-var loadBalancerPending = rule{Rule: transform.Rule{ID: idLoadBalancerPending, Severity: transform.Error, Guards: always,
-	Doc: "A Service of type LoadBalancer has had none for 5 minutes, by the API server's clock, and its Events show the cause. A warning before the switch, because the migration has not changed anything for it yet, and if it had none in the snapshot either. Services of another controller are ignored: those with a loadBalancerClass, and those of the AWS Load Balancer Controller."}.Because(
-	"The Service is not reachable from outside.", transform.SourceAWS, "Do what the finding names in AWS.", "If the migration is not the cause, and the Service had no load balancer before."),
-	Check: func(j *evaluation, found *transform.Findings) {
-		j.owed(found, idLoadBalancerPending, observed.Service.Pending, func(observed.Service) string { return "the Service has no load balancer" })
-	}, Lacks: clocked(observed.Service.Pending)}
-
-// loadBalancerStale finds what is owed for the same time to Services that have a load balancer.
-var loadBalancerStale = rule{Rule: transform.Rule{ID: idLoadBalancerStale, Severity: transform.Error, Guards: always,
-	Doc: "The cloud controllers have not done for 5 minutes, by the API server's clock, what a Service with a load balancer asks for. The Service is deleted or has another type, and the finalizer of its load balancer is still there. Or its changes fail, according to its Events. A warning in the cases of load-balancer-pending."}.Because(
-	"A load balancer that stays costs money, and its Service and its namespace cannot be deleted. One whose changes fail sends requests to nodes that are gone.", transform.SourceAWS, "Do what the finding names in AWS; the cloud controllers try again every 5 minutes.", "If the migration is not the cause, and the same was the case before."),
-	Check: func(j *evaluation, found *transform.Findings) {
-		j.owed(found, idLoadBalancerStale, observed.Service.Stale, func(s observed.Service) string {
-			if s.Deleting {
-				return "the load balancer of the Service still exists"
-			}
-			return "the load balancer of the Service does not have its last changes"
-		})
-	}, Lacks: eventsRead}
-
 const idLoadBalancerStale = "load-balancer-stale"
+
+// loadBalancerRules are about Services of type LoadBalancer.
+var loadBalancerRules = []rule{
+	// It measures by the API server's clock alone, which wrote when the
+	// Service asked and what time it is. It errs on the side of too short.
+	{Rule: transform.Rule{ID: idLoadBalancerPending, Severity: transform.Error, Guards: always,
+		Doc: "A Service of type LoadBalancer has had none for 5 minutes, by the API server's clock, and its Events show the cause. A warning before the switch, because the migration has not changed anything for it yet, and if it had none in the snapshot either. Services of another controller are ignored: those with a loadBalancerClass, and those of the AWS Load Balancer Controller."}.Because(
+		"The Service is not reachable from outside.", transform.SourceAWS, "Do what the finding names in AWS.", "If the migration is not the cause, and the Service had no load balancer before."),
+		Check: func(j *evaluation, found *transform.Findings) {
+			j.owed(found, idLoadBalancerPending, observed.Service.Pending, func(observed.Service) string { return "the Service has no load balancer" })
+		}, Lacks: clocked(observed.Service.Pending)},
+	// It finds what is owed for the same time to Services that have a load balancer.
+	{Rule: transform.Rule{ID: idLoadBalancerStale, Severity: transform.Error, Guards: always,
+		Doc: "The cloud controllers have not done for 5 minutes, by the API server's clock, what a Service with a load balancer asks for. The Service is deleted or has another type, and the finalizer of its load balancer is still there. Or its changes fail, according to its Events. A warning in the cases of load-balancer-pending."}.Because(
+		"A load balancer that stays costs money, and its Service and its namespace cannot be deleted. One whose changes fail sends requests to nodes that are gone.", transform.SourceAWS, "Do what the finding names in AWS; the cloud controllers try again every 5 minutes.", "If the migration is not the cause, and the same was the case before."),
+		Check: func(j *evaluation, found *transform.Findings) {
+			j.owed(found, idLoadBalancerStale, observed.Service.Stale, func(s observed.Service) string {
+				if s.Deleting {
+					return "the load balancer of the Service still exists"
+				}
+				return "the load balancer of the Service does not have its last changes"
+			})
+		}, Lacks: eventsRead},
+	{Rule: transform.Rule{ID: "load-balancer-changed", Severity: transform.Warning, Guards: always,
+		Doc: "A Service has another load balancer than in the snapshot."}.Because(
+		"Clients use the host name of the old load balancer.", transform.SourceAWS, "Update what refers to the old name, or restore the Service.", "If the Service was made again on purpose."),
+		Check: func(j *evaluation, found *transform.Findings) {
+			if j.Before == nil {
+				return
+			}
+			was := map[string][]string{}
+			for _, s := range j.Before.LoadBalancers {
+				was[servicePath(s)] = s.Hosts
+			}
+			for _, s := range j.Services {
+				if before := was[servicePath(s)]; len(before) > 0 && !slices.Equal(before, s.Hosts) {
+					now := cmp.Or(strings.Join(s.Hosts, ", "), "nothing")
+					found.On(servicePath(s), fmt.Sprintf("its load balancer was %s and is %s", strings.Join(before, ", "), now), "update DNS records to the new one, and find the old one in AWS")
+				}
+			}
+		}, Lacks: compared(observed.Services)},
+}
 
 // owed are the Services for which the cloud controllers have not done what they ask for.
 func (j *evaluation) owed(found *transform.Findings, rule string, is func(observed.Service) bool, what func(observed.Service) string) {
@@ -150,25 +170,6 @@ func eventsRead(j *evaluation) string {
 }
 
 func servicePath(s observed.Service) string { return s.Namespace + "/services/" + s.Name }
-
-var loadBalancerChanged = rule{Rule: transform.Rule{ID: "load-balancer-changed", Severity: transform.Warning, Guards: always,
-	Doc: "A Service has another load balancer than in the snapshot."}.Because(
-	"Clients use the host name of the old load balancer.", transform.SourceAWS, "Update what refers to the old name, or restore the Service.", "If the Service was made again on purpose."),
-	Check: func(j *evaluation, found *transform.Findings) {
-		if j.Before == nil {
-			return
-		}
-		was := map[string][]string{}
-		for _, s := range j.Before.LoadBalancers {
-			was[servicePath(s)] = s.Hosts
-		}
-		for _, s := range j.Services {
-			if before := was[servicePath(s)]; len(before) > 0 && !slices.Equal(before, s.Hosts) {
-				now := cmp.Or(strings.Join(s.Hosts, ", "), "nothing")
-				found.On(servicePath(s), fmt.Sprintf("its load balancer was %s and is %s", strings.Join(before, ", "), now), "update DNS records to the new one, and find the old one in AWS")
-			}
-		}
-	}, Lacks: compared(observed.Services)}
 
 // remedy reports what to do about a Service that is pending.
 func remedy(s observed.Service) (fix string) {

@@ -5,11 +5,9 @@ package check
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -67,25 +65,6 @@ func unique(list []lock) []lock {
 	})
 	return slices.Compact(list)
 }
-
-var leaseRBACMissing = rule{Rule: transform.Rule{ID: "lease-rbac-missing", Severity: transform.Error, Guards: always,
-	Doc: "A manager has no permission on the migration lease, or the cloud-controller-manager has none on its own lease."}.Because(
-	"The manager without permission never acquires the lease, and its controllers do not start.", "kubernetes/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy", "Apply the Role and RoleBinding of grant-migration-lease.", "If the identity that the rule asks for is not the one that the manager has."),
-	Check: func(j *evaluation, found *transform.Findings) {
-		for _, l := range unique(append(j.lockers(), mains(j.processes)...)) {
-			verbs := j.refused(l)
-			if len(verbs) == 0 {
-				continue
-			}
-			may := fmt.Sprintf("%s has no permission to %s ", l.user, strings.Join(verbs, ", "))
-			if l.main {
-				found.On(leasePath(l.lease), may+"its own lease "+l.lease+": it never becomes the leader and runs nothing, although its pods are ready",
-					"grant get, create and update on leases in kube-system to its role, as the ClusterRole of the chart does")
-				continue
-			}
-			found.On(leasePath(l.lease), may+"the migration lease", "apply the stage grant-migration-lease, and check that its Role and RoleBinding exist")
-		}
-	}, Lacks: reviews, Needed: ofStages(lockable)}
 
 // refused returns the verbs that a user needs for a lock and does not have. An own
 // lease that is there need not be created.

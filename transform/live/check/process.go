@@ -12,13 +12,11 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // Mode is how a manager runs a controller.
@@ -170,31 +168,6 @@ func (c Controller) enabled(list []args.Arg) bool {
 	choice, set := args.Last(list, leadermigration.ControllersFlag)
 	return !set || leadermigration.Starts(choice.Value, string(c))
 }
-
-// leaseTimingsUnsafe compares the managers that run now, those of before and after a rollout among them.
-var leaseTimingsUnsafe = rule{Rule: rules.LeaseTimingsUnsafe.Rule.WithGuards(always...),
-	Check: func(j *evaluation, found *transform.Findings) {
-		var all []rules.Elector
-		for _, p := range j.timed {
-			if p.Hidden || !p.Elects || !p.Running {
-				continue
-			}
-			var leases []string
-			if p.Loops {
-				leases = append(leases, p.Main)
-			}
-			if p.Flag {
-				leases = append(leases, p.Migration)
-			}
-			all = append(all, rules.NewElector(p.Component, versionOf(p.Image), p.args, leases...))
-		}
-		if j.Check.ShortLeases { // one that install-ccm adds
-			all = append(all, rules.NewElector(observed.CloudManager, j.Observation.Version, leadermigration.CloudTimings(), MigrationLease(j.processes)))
-		}
-		for _, o := range rules.Overtakings(all) {
-			found.On(leasePath(o.Lease), o.Message, rules.ChooseTimings)
-		}
-	}, Lacks: timingsSeen}
 
 // configuration is a LeaderMigrationConfiguration, as far as it decides who runs
 // what.

@@ -18,6 +18,74 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
+// resultRules are about the results of stages, and of changes by Rancher.
+var resultRules = []rule{
+	// It compares what the managers show with what they have to.
+	{Rule: transform.Rule{ID: idStageNotReached, Severity: transform.Error, Guards: always,
+		Doc: "The arguments of the managers and the holder of the migration lease do not show the result of the stage. Or they still show that of a stage that was undone."}.Because(
+		"The managers still run with the old arguments, or have not acquired the lease.", transform.SourceMigration, "Wait for the rollout; then check the arguments of the managers.", "If the managers are known to be as the stage wants, and the observation is old."),
+		Check: func(j *evaluation, found *transform.Findings) {
+			shown := j.shown()
+			within, below := j.Check.Within(shown)
+			message := "the managers do not show the result of " + j.Check.AtLeast + " yet"
+			switch {
+			case within || !j.Saw(observed.Pods):
+				return
+			case !below:
+				message = "the managers still show the result of " + shown
+			}
+			found.On("kube-system/pods", message, "check the arguments of both managers, and which of their pods were not replaced")
+		}, Lacks: managersSeen, Needed: ofStages(stages.ShownByPods())},
+	// It needs evidence that a stage was applied once: a snapshot, or what a
+	// stage leaves in the leases.
+	{Rule: transform.Rule{ID: "reverted", Severity: transform.Warning, Guards: always,
+		Doc: "The result of an applied stage is not visible any more: the cluster was changed."}.Because(
+		"Another program or a person undid the stage; the next one would start from a wrong state.", "the object's managedFields", "Find out who changed it, and apply the stage again.", "If it was undone on purpose."),
+		Check: func(j *evaluation, found *transform.Findings) {
+			now := j.reached()
+			before, why := "", ""
+			switch {
+			case j.Before != nil && j.Before.Reached != "":
+				before, why = j.Before.Reached, "the snapshot of "+j.Before.Taken.UTC().Format("2006-01-02 15:04")+" shows it"
+			case j.Check.Stage != "":
+				return // which is to show: stage-not-reached says so
+			case !j.Partial:
+				before, why = j.remains()
+			}
+			names := stages.Names()
+			if slices.Index(names, before) <= slices.Index(names, now) || len(j.of(observed.KubeManager)) == 0 {
+				return
+			}
+			found.On(leasePath(j.lease().Name), "the cluster shows no result of "+before+" ("+why+")",
+				"check what changed the cluster last (Rancher's UI, Fleet, Terraform, an old branch), and apply the stage to the source of the YAML")
+		}, Lacks: seen(observed.Pods)},
+	// It uses Rancher's own objects; the conditions of a Cluster are
+	// copies of theirs, and lag.
+	{Rule: transform.Rule{ID: "cluster-not-settled", Severity: transform.Error, Guards: always,
+		Doc: "On Rancher's own cluster: Rancher or a machine has not applied the last change of a cluster.", Reason: rules.NotSettled},
+		Check: func(j *evaluation, found *transform.Findings) {
+			const fix = "wait; if it does not settle, Rancher's UI shows the machine that is stuck"
+			for _, c := range j.ControlPlanes {
+				var open []string
+				if !c.Observed {
+					open = append(open, "its last change is not observed yet")
+				}
+				if !c.Applied {
+					open = append(open, "the spec differs from the applied spec")
+				}
+				open = append(open, lists.Map(c.NotTrue, func(name string) string { return "the condition " + name + " is not True" })...)
+				if len(open) > 0 {
+					found.On(c.Namespace+"/rkecontrolplanes/"+c.Name, "the cluster is not settled: "+strings.Join(open, ", "), fix)
+				}
+			}
+			for _, p := range j.MachinePlans {
+				if !p.Applied {
+					found.On(p.Namespace+"/secrets/"+p.Name, "the machine does not run its last plan yet", fix)
+				}
+			}
+		}, Lacks: ranchers},
+}
+
 // reached is the last stage that the managers show.
 func (j *evaluation) reached() string { return stages.Reached(j.managers()) }
 
@@ -37,23 +105,6 @@ func (j *evaluation) managers() stages.Managers {
 }
 
 const idStageNotReached = "stage-not-reached"
-
-// stageNotReached compares what the managers show with what they have to.
-var stageNotReached = rule{Rule: transform.Rule{ID: idStageNotReached, Severity: transform.Error, Guards: always,
-	Doc: "The arguments of the managers and the holder of the migration lease do not show the result of the stage. Or they still show that of a stage that was undone."}.Because(
-	"The managers still run with the old arguments, or have not acquired the lease.", transform.SourceMigration, "Wait for the rollout; then check the arguments of the managers.", "If the managers are known to be as the stage wants, and the observation is old."),
-	Check: func(j *evaluation, found *transform.Findings) {
-		shown := j.shown()
-		within, below := j.Check.Within(shown)
-		message := "the managers do not show the result of " + j.Check.AtLeast + " yet"
-		switch {
-		case within || !j.Saw(observed.Pods):
-			return
-		case !below:
-			message = "the managers still show the result of " + shown
-		}
-		found.On("kube-system/pods", message, "check the arguments of both managers, and which of their pods were not replaced")
-	}, Lacks: managersSeen, Needed: ofStages(stages.ShownByPods())}
 
 // shown is the last stage that shows. Where kube-controller-manager is no pod, as with RKE,
 // it shows by the migration lease alone. Once no one needs that, the cloud-controller-manager
@@ -88,30 +139,6 @@ func (j *evaluation) granted() bool {
 	asked := lists.Where(j.Reviews, func(r observed.AccessReview) bool { return r.User == leadermigration.ManagerUser })
 	return len(asked) > 0 && !slices.ContainsFunc(asked, func(r observed.AccessReview) bool { return !r.Allowed })
 }
-
-// reverted needs evidence that a stage was applied once: a snapshot, or what a
-// stage leaves in the leases.
-var reverted = rule{Rule: transform.Rule{ID: "reverted", Severity: transform.Warning, Guards: always,
-	Doc: "The result of an applied stage is not visible any more: the cluster was changed."}.Because(
-	"Another program or a person undid the stage; the next one would start from a wrong state.", "the object's managedFields", "Find out who changed it, and apply the stage again.", "If it was undone on purpose."),
-	Check: func(j *evaluation, found *transform.Findings) {
-		now := j.reached()
-		before, why := "", ""
-		switch {
-		case j.Before != nil && j.Before.Reached != "":
-			before, why = j.Before.Reached, "the snapshot of "+j.Before.Taken.UTC().Format("2006-01-02 15:04")+" shows it"
-		case j.Check.Stage != "":
-			return // which is to show: stage-not-reached says so
-		case !j.Partial:
-			before, why = j.remains()
-		}
-		names := stages.Names()
-		if slices.Index(names, before) <= slices.Index(names, now) || len(j.of(observed.KubeManager)) == 0 {
-			return
-		}
-		found.On(leasePath(j.lease().Name), "the cluster shows no result of "+before+" ("+why+")",
-			"check what changed the cluster last (Rancher's UI, Fleet, Terraform, an old branch), and apply the stage to the source of the YAML")
-	}, Lacks: seen(observed.Pods)}
 
 // remains finds a migration lease that someone held although no manager has
 // the flag and kube-controller-manager is in-tree.
@@ -174,29 +201,3 @@ func (j *evaluation) progress() plan.Progress {
 	}
 	return plan.ProgressExternal
 }
-
-// clusterNotSettled uses Rancher's own objects; the conditions of a Cluster are
-// copies of theirs, and lag.
-var clusterNotSettled = rule{Rule: transform.Rule{ID: "cluster-not-settled", Severity: transform.Error, Guards: always,
-	Doc: "On Rancher's own cluster: Rancher or a machine has not applied the last change of a cluster.", Reason: rules.NotSettled},
-	Check: func(j *evaluation, found *transform.Findings) {
-		const fix = "wait; if it does not settle, Rancher's UI shows the machine that is stuck"
-		for _, c := range j.ControlPlanes {
-			var open []string
-			if !c.Observed {
-				open = append(open, "its last change is not observed yet")
-			}
-			if !c.Applied {
-				open = append(open, "the spec differs from the applied spec")
-			}
-			open = append(open, lists.Map(c.NotTrue, func(name string) string { return "the condition " + name + " is not True" })...)
-			if len(open) > 0 {
-				found.On(c.Namespace+"/rkecontrolplanes/"+c.Name, "the cluster is not settled: "+strings.Join(open, ", "), fix)
-			}
-		}
-		for _, p := range j.MachinePlans {
-			if !p.Applied {
-				found.On(p.Namespace+"/secrets/"+p.Name, "the machine does not run its last plan yet", fix)
-			}
-		}
-	}, Lacks: ranchers}
