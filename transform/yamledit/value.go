@@ -6,9 +6,11 @@ package yamledit
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 	k8syaml "sigs.k8s.io/yaml"
@@ -192,4 +194,153 @@ func equalMap(n *yaml.Node, want Map) error {
 		}
 	}
 	return nil
+}
+
+// scalarValue lets the library decide about every scalar that could be
+// anything but a string.
+func scalarValue(n *yaml.Node) any {
+	if n.Style&yaml.TaggedStyle != 0 {
+		return libraryValue(n.Tag+" "+strconv.Quote(n.Value), n.Value)
+	}
+	if n.Style != 0 {
+		return n.Value
+	}
+	return plainValue(n.Value)
+}
+
+// isText reports without any work that a scalar's value is its text; most are.
+func isText(n *yaml.Node) bool {
+	return n.Style&yaml.TaggedStyle == 0 && (n.Style != 0 || !maybeTyped(n.Value))
+}
+
+// plainValue returns the value of a scalar without quotes or tag. Asking the
+// library takes longer than parsing ten lines of YAML, so it is called for
+// numbers alone, and once about each of YAML's words.
+func plainValue(s string) any {
+	if v, isWord := word(s); isWord {
+		return v
+	}
+	if !maybeNumber(s) {
+		return s
+	}
+	if n, ok := wholeNumber(s); ok {
+		return n
+	}
+	return libraryValue(s, s)
+}
+
+func libraryValue(text, fallback string) any {
+	var v any
+	if err := k8syaml.Unmarshal([]byte(text), &v); err != nil {
+		return fallback
+	}
+	return v
+}
+
+// yamlWords are the plain scalars that YAML 1.1 resolves by their spelling, with
+// what the library makes of them; a reader of Kubernetes takes y for a string.
+var yamlWords = sync.OnceValue(func() map[string]any {
+	known := map[string]any{}
+	for _, s := range strings.Fields("~ y Y yes Yes YES n N no No NO true True TRUE false False FALSE on On ON off Off OFF null Null NULL " +
+		".nan .NaN .NAN .inf .Inf .INF +.inf +.Inf +.INF -.inf -.Inf -.INF") {
+		known[s] = libraryValue(s, s)
+	}
+	known[""] = libraryValue("", "")
+	return known
+})
+
+func word(s string) (v any, isWord bool) {
+	const longest = len("false")
+	if len(s) <= longest {
+		v, isWord = yamlWords()[s]
+	}
+	return v, isWord
+}
+
+// wholeNumber reads the usual spelling of a number: decimal, without a zero in front, and short
+// enough to be exact.
+func wholeNumber(s string) (float64, bool) {
+	n, err := strconv.Atoi(s)
+	return float64(n), err == nil && len(s) <= 15 && strconv.Itoa(n) == s
+}
+
+// maybeNumber reports whether a plain scalar could be a number or a time.
+func maybeNumber(s string) bool {
+	return s != "" && strings.IndexByte("0123456789+-.", s[0]) >= 0 &&
+		strings.ContainsAny(s, "0123456789") && strings.Count(s, ".") <= 1 && strings.Count(s, "-") <= 3 &&
+		strings.Trim(s, "0123456789abcdefABCDEFxXoO_+-.:tTzZ ") == ""
+}
+
+// maybeTyped reports whether a plain scalar could resolve to something other
+// than a string.
+func maybeTyped(s string) bool {
+	_, isWord := word(s)
+	return isWord || maybeNumber(s)
+}
+
+// Same reports whether two values, as Node.Value returns them, mean the same.
+// Where a string holds YAML documents these are compared, in any order: that is
+// how they are applied.
+//
+// Documents in more than [MaxEmbedding] strings are compared as text.
+func Same(a, b any) bool { return comparison(0).same(a, b) }
+
+// comparison is one inside of so many strings.
+type comparison int
+
+func (c comparison) same(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, c.same)
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, c.same)
+	case string:
+		b, ok := b.(string)
+		return ok && (a == b || c < MaxEmbedding && (c+1).sameStream(a, b))
+	}
+	switch b.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return a == b
+}
+
+func (c comparison) sameStream(a, b string) bool {
+	as, ok := objects(a)
+	if !ok {
+		return false
+	}
+	bs, ok := objects(b)
+	if !ok || len(as) != len(bs) {
+		return false
+	}
+	for _, v := range as {
+		i := slices.IndexFunc(bs, func(w any) bool { return c.same(v, w) })
+		if i < 0 {
+			return false
+		}
+		bs = slices.Delete(bs, i, i+1)
+	}
+	return true
+}
+
+// objects returns the documents of a text if all of them are mappings.
+func objects(text string) ([]any, bool) {
+	docs, err := ParseStream(text)
+	if err != nil {
+		return nil, false
+	}
+	var found []any
+	for _, d := range docs {
+		switch {
+		case !d.Root().Exists():
+			continue
+		case !d.Root().IsMap():
+			return nil, false
+		}
+		found = append(found, d.Root().Value())
+	}
+	return found, len(found) > 0
 }
