@@ -4,12 +4,20 @@
 package rke1
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -156,4 +164,135 @@ func (m *migration) checkOwnValues() error {
 	}
 	_, err := m.completed(m.chartOptions(m.Version))
 	return err
+}
+
+// installByValues completes the values file, with which the operator installs the chart.
+func (m *migration) installByValues() transform.Stage {
+	return m.stages().Install(transform.Stage{
+		Why: "The edit adds to the values file what the migration requires and keeps everything else; helm then installs the chart, or upgrades its release, with that file. " +
+			"The chart is pinned, and the image has the minor version of the cluster.",
+		Prepare:    aws.ManagerNeeds(m.cloudConfig()),
+		Change:     transform.ChangeOf(m.file.doc, m.target, m.completeValues, m.checkCompleted, m.uncompleteValues),
+		Before:     append(m.cloudConfigActions(), m.configActions()...),
+		After:      []action.Action{m.helmWithValues("install the chart with the values file"), stages.FirstRollout("")},
+		UndoBefore: m.uninstalled(),
+		Withdrawn:  true,
+		Files:      m.mountedFiles,
+	}, "do the two immediately after each other")
+}
+
+// helmWithValues installs or upgrades the release with the file as it is.
+func (m *migration) helmWithValues(why string) action.Action {
+	return m.helm(m.file.doc.File(), why)
+}
+
+func (m *migration) completeValues(e *yamledit.Edit) {
+	if m.isExternal() && m.target.Situation != transform.Broken && !m.file.chart.Migrates() {
+		return // it has left the migration, or never took part
+	}
+	if !m.target.Situation.HasInTreeProvider() {
+		m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), false)
+	}
+	m.file.chart.CompleteValues(e, m.chartOptions(m.Version), m.chartNodes())
+}
+
+// checkCompleted requires that RKE reads the same, and that the chart takes part in the migration
+// and has a pod on every control plane.
+func (m *migration) checkCompleted(after *migration) error {
+	return cmp.Or(m.check(after, nothing), after.file.chart.CheckJoined(m.chartOptions(m.Version), after.chartNodes()))
+}
+
+// nothing is the promise of a stage that changes nothing that RKE reads.
+func nothing(string, any, any) bool { return false }
+
+// uncompleteValues takes the chart out of a migration that has not begun. What else the stage
+// added does not show.
+func (m *migration) uncompleteValues(e *transform.Reverse) {
+	if !m.file.chart.Migrates() {
+		return
+	}
+	at := m.file.doc.Root().Get("args")
+	e.Usual(at, "the other values of the chart existed before or were added by the stage")
+	if m.file.chart.HasShortLeases() {
+		for _, a := range leadermigration.CloudTimings() {
+			args.Remove(e.Edit, at, a.Name)
+		}
+	}
+	m.file.chart.StopMigrating(ccm.Edits{File: e.Edit}, "", false)
+}
+
+// disableByValues takes the chart out of the migration.
+func (m *migration) disableByValues() transform.Stage {
+	s := transform.Stage{
+		Why:    m.stages().DisableWhy(),
+		Change: transform.ChangeOf(m.file.doc, m.target, m.leaveMigration, m.checkLeft, m.rejoinMigration),
+		Early:  func() bool { return !m.isExternal() },
+		After:  []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
+	}
+	s.After = append(s.After, m.dropConfig()...)
+	s.UndoAfter = append(m.configActions(), m.helmWithValues("roll the release back to the values of the migration"), stages.Rollout("wait for the new pods"))
+	return m.stages().Disable(s, false)
+}
+
+func (m *migration) leaveMigration(e *yamledit.Edit) {
+	m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), m.target.KeepLeaderMigration)
+}
+
+func (m *migration) checkLeft(after *migration) error {
+	if err := m.check(after, nothing); err != nil || m.target.KeepLeaderMigration {
+		return err
+	}
+	return after.file.chart.CheckLeft()
+}
+
+// rejoinMigration gives the chart its flag back. The image stays: it is the one of the cluster's
+// minor.
+func (m *migration) rejoinMigration(e *transform.Reverse) {
+	chart := m.file.chart
+	if !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
+		return
+	}
+	root := m.file.doc.Root()
+	if k8s.From(m.Version, "v1.28") {
+		e.Fail(transform.Lost(root, "at Kubernetes "+semver.MajorMinor(m.Version)[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag"))
+	}
+	o := m.chartOptions(m.Version)
+	o.CloudConfig = args.Has(chart.Args(), "cloud-config")
+	if m.target.Version == m.Version || !m.writtenByUs(o) {
+		e.Usual(root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments")
+	}
+	if chart.Migrates() {
+		return // it was to keep the flag
+	}
+	chart.StartMigrating(ccm.Edits{File: e.Edit}, o)
+}
+
+// writtenByUs reports whether the file has the values that a plan folder has, but for the flag.
+func (m *migration) writtenByUs(o ccm.Options) bool {
+	o.LeaderMigration, o.MigrationConfig = m.file.chart.Migrates(), m.file.chart.OwnConfig()
+	text, known := ccm.Values(o, m.controlPlaneNodes())
+	ours, err := yamledit.ParseString(valuesFile, text)
+	return known && err == nil && yamledit.Same(ours.Root().Value(), m.file.doc.Root().Value())
+}
+
+// upgradeByValues moves the image of the chart to the cluster's minor.
+func (m *migration) upgradeByValues() transform.Stage {
+	return m.stages().UpgradedCCM(transform.Stage{
+		Change: transform.ChangeOf(m.file.doc, m.target, m.raiseImage, m.checkImage, nil),
+		After:  []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
+	})
+}
+
+func (m *migration) raiseImage(e *yamledit.Edit) {
+	m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), true)
+}
+
+func (m *migration) checkImage(after *migration) error {
+	if err := m.check(after, nothing); err != nil {
+		return err
+	}
+	if after.finalTag() != "" {
+		return fmt.Errorf("the image would be %s on Kubernetes %s", after.file.chart.ImageTag(), semver.MajorMinor(m.Version)[1:])
+	}
+	return nil
 }
