@@ -5,12 +5,16 @@ package ccm
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/mod/semver"
 
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -102,4 +106,166 @@ func (c Chart) mountOf(file string) (volume map[string]any, key string) {
 		}
 	}
 	return nil, ""
+}
+
+const (
+	// CloudConfigSecret is the Secret in kube-system whose key CloudConfigKey
+	// holds the provider's configuration.
+	CloudConfigSecret = aws.CloudConfig
+	// CloudConfigKey is the key and the name of the file.
+	CloudConfigKey = "cloud.conf"
+
+	cloudConfigFolder = "/etc/" + aws.CloudConfig
+	cloudConfigArg    = "--cloud-config=" + cloudConfigFolder + "/" + CloudConfigKey
+)
+
+// cloudConfigMount is where the manager finds it.
+var cloudConfigMount = mount{
+	name:   CloudConfigSecret,
+	source: yamledit.Pair{Key: "secret", Value: yamledit.Map{{Key: "secretName", Value: CloudConfigSecret}}},
+	folder: cloudConfigFolder,
+}
+
+// CloudConfigManifest returns a Secret with a provider's configuration.
+func CloudConfigManifest(config string) (string, error) {
+	return Holding("Secret", kubeSystem(CloudConfigSecret), "stringData", CloudConfigKey, config)
+}
+
+// kubeSystem is the metadata of an object next to the manager.
+func kubeSystem(name string) yamledit.Map {
+	return yamledit.Map{{Key: "name", Value: name}, {Key: "namespace", Value: "kube-system"}}
+}
+
+// Holding returns an object that holds a text byte for byte.
+func Holding(kind string, metadata yamledit.Map, field, key, content string) (string, error) {
+	d, err := yamledit.ParseString("manifest.yaml", "apiVersion: v1\nkind: "+kind+"\nmetadata: {}\n"+field+":\n  "+key+": \"\"\n")
+	if err != nil {
+		return "", err
+	}
+	e := d.Edit()
+	e.Set(d.Root().Get("metadata"), metadata)
+	e.Set(d.Root().Get(field, key), content)
+	after, _, err := e.Apply()
+	if err != nil {
+		return "", err
+	}
+	return string(after.Bytes()), nil
+}
+
+// Section is one of a provider's configuration file: [Name "Label"] and its
+// settings.
+type Section struct {
+	Name, Label string
+	Settings    []Setting
+}
+
+// Setting is one line of a section.
+type Setting struct{ Name, Value string }
+
+// INI writes a provider's configuration as its reader (gcfg) takes it; sections
+// without settings are left out.
+func INI(sections []Section) string {
+	var b strings.Builder
+	for _, s := range sections {
+		if len(s.Settings) == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("[" + s.Name)
+		if s.Label != "" {
+			b.WriteString(" " + quoted(s.Label))
+		}
+		b.WriteString("]\n")
+		for _, v := range s.Settings {
+			b.WriteString(v.Name + " = " + iniValue(v.Value) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// plainValue needs no quotes: nothing in it starts a comment or an escape.
+var plainValue = regexp.MustCompile(`^[A-Za-z0-9:/._@*+-]+$`)
+
+func iniValue(s string) string {
+	if plainValue.MatchString(s) {
+		return s
+	}
+	return quoted(s)
+}
+
+func quoted(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
+}
+
+const (
+	// MigrationConfigMap is the ConfigMap in kube-system with the manager's
+	// LeaderMigrationConfiguration.
+	MigrationConfigMap = aws.MigrationConfigMap
+
+	migrationFolder = "/etc/leader-migration"
+	migrationFile   = migrationFolder + "/" + leadermigration.ConfigFile
+	migrationArg    = "--" + leadermigration.ConfigFlag + "=" + migrationFile
+)
+
+// migrationMount is where the manager finds it.
+var migrationMount = mount{
+	name:   MigrationConfigMap,
+	source: yamledit.Pair{Key: "configMap", Value: yamledit.Map{{Key: "name", Value: MigrationConfigMap}}},
+	folder: migrationFolder,
+}
+
+// MigrationConfigManifest returns the ConfigMap with the LeaderMigrationConfiguration
+// for an image with a tag, in a cluster of a release; an error is about at where none can
+// be made.
+func MigrationConfigManifest(at yamledit.Node, release, tag, lease string) (string, error) {
+	config, err := leadermigration.Make(leadermigration.Config{Component: leadermigration.CloudManager, Kubernetes: release, CCM: tag, Lease: lease})
+	if err != nil {
+		return "", at.Errorf("no configuration can be made for an image with this tag: "+err.Error(), "choose a release with --ccm-image-tag")
+	}
+	return Holding("ConfigMap", kubeSystem(MigrationConfigMap), "data", leadermigration.ConfigFile, config)
+}
+
+// FindMigrationConfig returns the index of the ConfigMap that MigrationConfigManifest
+// makes, whatever it holds, or -1.
+func FindMigrationConfig(docs []*yamledit.Document) int {
+	return slices.IndexFunc(docs, func(d *yamledit.Document) bool { return isConfigMap(d.Root(), MigrationConfigMap) })
+}
+
+func isConfigMap(root yamledit.Node, name string) bool {
+	return root.StringAt("kind") == "ConfigMap" && root.StringAt("metadata", "name") == name && root.StringAt("metadata", "namespace") == leadermigration.Namespace
+}
+
+// ConfigFile returns the file that the manager reads its
+// LeaderMigrationConfiguration from, or "".
+func (c Chart) ConfigFile() string { return args.Value(c.Args(), leadermigration.ConfigFlag) }
+
+// OwnConfig reports whether that file is the one that rke-lm mounts.
+func (c Chart) OwnConfig() bool { return c.ConfigFile() == migrationFile }
+
+// ConfigMounted reports whether the chart's values mount that file.
+func (c Chart) ConfigMounted() bool {
+	volume, _ := c.mountOf(c.ConfigFile())
+	return volume != nil
+}
+
+// Config returns the text of the manager's configuration where a ConfigMap among
+// the documents holds it, and the index of that document.
+func (c Chart) Config(docs []*yamledit.Document) (yamledit.Node, int) {
+	volume, key := c.mountOf(c.ConfigFile())
+	name := textIn(volume, "configMap", "name")
+	source, _ := volume["configMap"].(map[string]any)
+	items, _ := source["items"].([]any)
+	for _, item := range items {
+		if textIn(item, "path") == key {
+			key = textIn(item, "key")
+			break
+		}
+	}
+	i := slices.IndexFunc(docs, func(d *yamledit.Document) bool { return name != "" && isConfigMap(d.Root(), name) })
+	if i < 0 {
+		return yamledit.Node{}, i
+	}
+	return docs[i].Root().Get("data", key), i
 }

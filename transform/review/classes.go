@@ -4,13 +4,16 @@
 package review
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -137,4 +140,126 @@ func byName(list []args.Arg) map[string][]string {
 func changedFlags(a, b any) []string {
 	as, bs := byName(args.Of(a)), byName(args.Of(b))
 	return lists.Where(lists.Keys(as, bs), func(name string) bool { return !slices.Equal(as[name], bs[name]) })
+}
+
+// departure is a key whose value is not the one that the stages of the change give it,
+// for the classes that share the place of it.
+type departure struct {
+	otherValue // expected and found
+	at         yamledit.Node
+	classes    []string
+	override   yamledit.Node // the list that is overridden, where flags are lost by that
+	lost       []string      // these flags
+}
+
+// departures compares what machines get with what they would get of the stages alone.
+func (c *comparison) departures() (found []*departure) {
+	want, got := c.explain(c.expected)
+	of := map[string][]*departure{} // by key
+	for _, class := range slices.Sorted(maps.Keys(want)) {
+		if _, has := got[class]; !has {
+			continue
+		}
+		for _, other := range c.differing(want[class], got[class]) {
+			d := c.departure(class, other)
+			if same, has := lists.Find(of[d.key], d.sameAs); has {
+				same.classes = append(same.classes, class)
+				continue
+			}
+			of[d.key], found = append(of[d.key], d), append(found, d)
+		}
+	}
+	return found
+}
+
+func (c *comparison) departure(class string, other otherValue) *departure {
+	d := &departure{otherValue: other, at: other.is.Origin, classes: []string{class}}
+	if !d.at.Exists() {
+		d.at = nearest(c.after.Docs[0], d.was.Origin)
+		return d
+	}
+	if strings.HasSuffix(d.key, "-arg") { // other keys hold no flags
+		d.override, d.lost = overridden(d.was, d.is)
+	}
+	return d
+}
+
+// sameAs reports whether two departures of a key are the same for several classes.
+func (d *departure) sameAs(o *departure) bool { return o.at.Same(d.at) && slices.Equal(o.lost, d.lost) }
+
+// overridden returns the flags that are lost because another list won, and the list that
+// still has one of them.
+func overridden(was, is transform.Setting) (yamledit.Node, []string) {
+	var at yamledit.Node
+	var lost []string
+	now := args.Of(is.Value)
+	for _, a := range args.Of(was.Value) {
+		if _, kept := args.Last(now, a.Name); kept || slices.Contains(lost, a.Name) {
+			continue
+		}
+		for _, n := range is.Overridden {
+			if _, has := args.Last(args.Of(n.Value()), a.Name); has {
+				at, lost = n, append(lost, a.Name)
+				break
+			}
+		}
+	}
+	return at, lost
+}
+
+// migrates reports whether a departure is about what stages change.
+func (d *departure) migrates() bool {
+	promised := stages.Promised()
+	if slices.Contains(promised.Keys, d.key) || slices.Contains(promised.Flags, d.key) {
+		return true
+	}
+	in := func(flag string) bool { return slices.Contains(promised.Flags, flag) }
+	return slices.Contains(promised.Arguments, d.key) && slices.ContainsFunc(changedFlags(d.was.Value, d.is.Value), in)
+}
+
+// machines reports what machines get that is not of a stage.
+func (c *comparison) machines() {
+	for _, d := range c.departures() {
+		classes := strings.Join(d.classes, ", ")
+		switch {
+		case len(d.lost) > 0:
+			c.report(flagOverridden, transform.FindingAt(d.at,
+				fmt.Sprintf("this %s replaces the list on line %d, and machines of class %s lose: %s", d.key, d.override.Line(), classes, strings.Join(d.lost, ", ")),
+				"add the arguments of that list to this one, or make the change there"))
+		case d.migrates() && len(c.undone) > 0: // the undo explains it
+		default:
+			c.unexplained(transform.FindingAt(d.at, fmt.Sprintf("%s changes for machines of class %s", d.key, classes), ""), d.migrates(), transform.Warning)
+		}
+	}
+}
+
+// unexplained reports an edit that is not of a stage: it makes a part of one, or comes together with one. alone is how
+// severe it is otherwise.
+func (c *comparison) unexplained(f transform.Finding, part bool, alone transform.Severity) {
+	rule := editWithoutStage
+	switch {
+	case part:
+		rule, f.Message, f.Fix = stageIncomplete, f.Message+", and the result is that of no stage", c.instead()
+	case c.moves():
+		rule, f.Message, f.Fix = editWithStage, f.Message+", which does not belong to "+c.named(), "make this edit in a separate pull request"
+	default:
+		f.Severity, f.Message, f.Fix = alone, f.Message+", and that is no stage", "nothing, if this is intended: it is a separate pull request"
+	}
+	c.report(rule, f)
+}
+
+// moves reports whether the change performs or undoes a stage.
+func (c *comparison) moves() bool { return len(c.performed)+len(c.undone) > 0 }
+
+// named are the stages of the change in a sentence.
+func (c *comparison) named() string {
+	return strings.Join(slices.Concat(c.performed, c.undone), ", ")
+}
+
+// instead names the command that makes the change as a stage.
+func (c *comparison) instead() string {
+	if next := next(c.now); next != "" {
+		return next + " is next: make the change with rke-lm apply --next, or revert this edit"
+	}
+	return "revert this edit, or make the change with rke-lm apply"
 }
