@@ -63,6 +63,14 @@ type Stage struct {
 	Files func() ([]action.File, error)
 }
 
+// Require is the error of a check of a stage for what does not hold; nil where it does.
+func Require(holds bool, otherwise string, names ...any) error {
+	if holds {
+		return nil
+	}
+	return fmt.Errorf(otherwise, names...)
+}
+
 // Span is how long something takes: from and up to so many seconds; zero, which is "" as text, for no time.
 type Span struct{ Least, Most int }
 

@@ -4,22 +4,21 @@
 package ccm
 
 import (
+	"cmp"
 	"fmt"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
 // CheckJoined requires that a chart has what the options require, and a pod on each of the nodes.
 func (c Chart) CheckJoined(o Options, nodes []NodeClass) error {
-	switch {
-	case c.Migrates() != o.LeaderMigration:
-		return fmt.Errorf("the chart would not have the expected --%s", LeaderFlag)
-	case len(leadermigration.Missing(o.ShortLeases, c.Args(), leadermigration.CloudTimings())) > 0:
-		return fmt.Errorf("the chart would not have the timings of short leases")
-	case o.MigrationConfig && !c.ConfigMounted():
-		return fmt.Errorf("the chart would not mount the manager's configuration")
-	case !c.SchedulingShown():
-		return nil
+	err := cmp.Or(
+		transform.Require(c.Migrates() == o.LeaderMigration, "the chart would not have the expected --%s", LeaderFlag),
+		transform.Require(len(leadermigration.Missing(o.ShortLeases, c.Args(), leadermigration.CloudTimings())) == 0, "the chart would not have the timings of short leases"),
+		transform.Require(!o.MigrationConfig || c.ConfigMounted(), "the chart would not mount the manager's configuration"))
+	if err != nil || !c.SchedulingShown() {
+		return err
 	}
 	for _, class := range nodes {
 		if why := c.Refuses(class); why != "" {
@@ -31,11 +30,6 @@ func (c Chart) CheckJoined(o Options, nodes []NodeClass) error {
 
 // CheckLeft requires that nothing of the migration is left on a chart.
 func (c Chart) CheckLeft() error {
-	switch {
-	case c.Migrates():
-		return fmt.Errorf("the chart would still have --%s", LeaderFlag)
-	case c.OwnConfig():
-		return fmt.Errorf("the chart would still have --%s", leadermigration.ConfigFlag)
-	}
-	return nil
+	return cmp.Or(transform.Require(!c.Migrates(), "the chart would still have --%s", LeaderFlag),
+		transform.Require(!c.OwnConfig(), "the chart would still have --%s", leadermigration.ConfigFlag))
 }

@@ -4,14 +4,17 @@
 package manifest
 
 import (
-	"fmt"
+	"cmp"
 	"reflect"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -27,13 +30,10 @@ type promise struct {
 // check compares the manifest with its successor: what was promised apart, the
 // two hold the same values, and no field came that the API does not know.
 func (m *migration) check(after *migration, p promise) error {
-	if !slices.Equal(m.otherArguments(p), after.otherArguments(p)) {
-		return fmt.Errorf("other arguments of %s would change", m.Component)
-	}
-	if !reflect.DeepEqual(m.others(p), after.others(p)) {
-		return fmt.Errorf("more than the arguments and the configuration of %s would change", m.Component)
-	}
-	return shapes[m.Kind].newFields(m.Root, after.Root, "a "+m.Kind+" of "+m.Root.StringAt("apiVersion"))
+	return cmp.Or(
+		transform.Require(slices.Equal(m.otherArguments(p), after.otherArguments(p)), "other arguments of %s would change", m.Component),
+		transform.Require(reflect.DeepEqual(m.others(p), after.others(p)), "more than the arguments and the configuration of %s would change", m.Component),
+		shapes[m.Kind].newFields(m.Root, after.Root, "a "+m.Kind+" of "+m.Root.StringAt("apiVersion")))
 }
 
 // otherArguments returns the arguments as they are written, but for the promised.
@@ -133,25 +133,15 @@ func shapeOf[T any]() shape {
 // configuration that it is given.
 func (m *migration) checkJoined() error {
 	a, configured := m.flag(configFlag)
-	switch {
-	case !m.on(leaderFlag):
-		return fmt.Errorf("%s would not get --%s", m.Component, leaderFlag)
-	case len(m.timings()) > 0:
-		return fmt.Errorf("%s would not get the timings of short leases", m.Component)
-	case m.configures() && !configured:
-		return fmt.Errorf("%s would not get --%s", m.Component, configFlag)
-	case m.configures() && !m.mounted(a.Value):
-		return fmt.Errorf("the container would not see the file of --%s", configFlag)
-	}
-	return nil
+	return cmp.Or(
+		transform.Require(m.on(leaderFlag), "%s would not get --%s", m.Component, leaderFlag),
+		transform.Require(len(m.timings()) == 0, "%s would not get the timings of short leases", m.Component),
+		transform.Require(configured || !m.configures(), "%s would not get --%s", m.Component, configFlag),
+		transform.Require(m.mounted(a.Value) || !m.configures(), "the container would not see the file of --%s", configFlag))
 }
 
 // checkLeft requires that nothing of the migration is left on the manager.
 func (m *migration) checkLeft() error {
-	for _, flag := range []string{leaderFlag, configFlag} {
-		if _, found := m.flag(flag); found {
-			return fmt.Errorf("%s would keep --%s", m.Component, flag)
-		}
-	}
-	return nil
+	kept, keeps := lists.Find([]string{leaderFlag, configFlag}, func(flag string) bool { return args.Has(m.arguments.List(), flag) })
+	return transform.Require(!keeps, "%s would keep --%s", m.Component, kept)
 }

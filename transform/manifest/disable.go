@@ -4,7 +4,7 @@
 package manifest
 
 import (
-	"fmt"
+	"cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
@@ -80,8 +80,5 @@ func (m *migration) checkDisable(after *migration) error {
 	if err := m.check(after, p); err != nil || m.target.KeepLeaderMigration {
 		return err
 	}
-	if !after.finished() {
-		return fmt.Errorf("the manifest would not record that the migration is complete")
-	}
-	return after.checkLeft()
+	return cmp.Or(transform.Require(after.finished(), "the manifest would not record that the migration is complete"), after.checkLeft())
 }

@@ -4,7 +4,7 @@
 package manifest
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -86,11 +86,6 @@ func (m *migration) registrationUndo(e *transform.Reverse) {
 }
 
 func (m *migration) checkRegistration(after *migration) error {
-	if err := m.check(after, promise{flags: []string{providerFlag}}); err != nil {
-		return err
-	}
-	if name, _ := after.provider(); name != external {
-		return fmt.Errorf("the kubelets of new nodes would not be external")
-	}
-	return nil
+	name, _ := after.provider()
+	return cmp.Or(m.check(after, promise{flags: []string{providerFlag}}), transform.Require(name == external, "the kubelets of new nodes would not be external"))
 }

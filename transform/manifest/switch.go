@@ -5,7 +5,6 @@ package manifest
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -123,19 +122,13 @@ func (m *migration) checkSwitch(after *migration) error {
 	if m.target.NodeIPAM {
 		p.flags = append(p.flags, leadermigration.ControllersFlag)
 	}
-	if err := m.check(after, p); err != nil {
-		return err
-	}
-	if !after.isExternal() {
-		return fmt.Errorf("%s would not be external", m.Component)
-	}
-	if s, _ := after.serverProvider(); s.Value == inTree {
-		return fmt.Errorf("kubeadm would generate an in-tree kube-apiserver again")
-	}
-	if _, left := after.withoutIPAM(); left {
-		return fmt.Errorf("%s would still run %s", m.Component, nodeIPAM)
-	}
-	return after.checkLeft()
+	server, _ := after.serverProvider()
+	_, left := after.withoutIPAM()
+	return cmp.Or(m.check(after, p),
+		transform.Require(after.isExternal(), "%s would not be external", m.Component),
+		transform.Require(server.Value != inTree, "kubeadm would generate an in-tree kube-apiserver again"),
+		transform.Require(!left, "%s would still run %s", m.Component, nodeIPAM),
+		after.checkLeft())
 }
 
 // move is the upgrade to the target version. A release of a distribution counts as

@@ -4,7 +4,7 @@
 package rke1
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -57,21 +57,14 @@ const (
 )
 
 func (m *migration) checkEnable(after *migration) error {
-	err := m.check(after, func(path string, before, now any) bool {
+	gained := func(path string, before, now any) bool {
 		timing := slices.ContainsFunc(m.timings(), func(a args.Arg) bool { return path == argsPath+a.Name && before == nil && now == a.Value })
 		return path == argsPath+leaderFlag || path == arrayPath+leaderFlag || timing || path == argsPath+configFlag && m.configured() && before == nil && now == managerConfig
-	})
-	switch {
-	case err != nil:
-		return err
-	case !after.migrates():
-		return fmt.Errorf("kube-controller-manager would not get %s", leaderFlag)
-	case len(after.timings()) > 0:
-		return fmt.Errorf("kube-controller-manager would not get the timings of short leases")
-	case after.lacksConfig():
-		return fmt.Errorf("kube-controller-manager would not get %s", configFlag)
 	}
-	return nil
+	return cmp.Or(m.check(after, gained),
+		transform.Require(after.migrates(), "kube-controller-manager would not get %s", leaderFlag),
+		transform.Require(len(after.timings()) == 0, "kube-controller-manager would not get the timings of short leases"),
+		transform.Require(!after.lacksConfig(), "kube-controller-manager would not get %s", configFlag))
 }
 
 // enableUndo takes the flag off the manager. An external manager has none: there

@@ -4,6 +4,7 @@
 package rke1
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -132,26 +133,13 @@ func (m *migration) putProvider(e *yamledit.Edit, key string, v any) {
 // checkSwitch requires that the provider is external for every component, that the
 // flag is gone, and that nothing else changed.
 func (m *migration) checkSwitch(after *migration) error {
-	if err := m.check(after, m.switched); err != nil {
-		return err
-	}
-	if after.provider() != externalName {
-		return fmt.Errorf("the provider would not be %s", externalName)
-	}
-	for _, service := range components {
-		if p := after.component(service); p == inTree {
-			return fmt.Errorf("%s would keep the provider %s", service, inTree)
-		}
-	}
-	for _, name := range after.leaving() {
-		if args.Has(after.argsOf(manager), name) {
-			return fmt.Errorf("kube-controller-manager would keep %s", name)
-		}
-	}
-	if strings.TrimSpace(m.cloudConfig()) != strings.TrimSpace(after.cloudConfig()) {
-		return fmt.Errorf("the provider's configuration would not be kept")
-	}
-	return nil
+	service, stays := lists.Find(components, func(service string) bool { return after.component(service) == inTree })
+	flag, kept := lists.Find(after.leaving(), func(name string) bool { return args.Has(after.argsOf(manager), name) })
+	return cmp.Or(m.check(after, m.switched),
+		transform.Require(after.provider() == externalName, "the provider would not be %s", externalName),
+		transform.Require(!stays, "%s would keep the provider %s", service, inTree),
+		transform.Require(!kept, "kube-controller-manager would keep %s", flag),
+		transform.Require(strings.TrimSpace(m.cloudConfig()) == strings.TrimSpace(after.cloudConfig()), "the provider's configuration would not be kept"))
 }
 
 // switched is the promise of the stage.

@@ -4,7 +4,7 @@
 package rke1
 
 import (
-	"fmt"
+	"cmp"
 
 	"golang.org/x/mod/semver"
 
@@ -70,12 +70,8 @@ func (m *migration) upgradeEdit(e *yamledit.Edit) {
 
 // checkUpgrade requires that the release changes, and nothing else.
 func (m *migration) checkUpgrade(after *migration) error {
-	if after.Version != m.move().Reached() {
-		return fmt.Errorf("the release would not be %s", m.move().Reached())
-	}
-	return m.check(after, func(path string, _, now any) bool {
-		return path == "kubernetesVersion" && now == m.move().To
-	})
+	moved := func(path string, _, now any) bool { return path == "kubernetesVersion" && now == m.move().To }
+	return cmp.Or(transform.Require(after.Version == m.move().Reached(), "the release would not be %s", m.move().Reached()), m.check(after, moved))
 }
 
 // upgradeCCM moves the chart, which no file of RKE holds, to values of the cluster's minor.

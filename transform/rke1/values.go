@@ -5,7 +5,6 @@ package rke1
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"golang.org/x/mod/semver"
@@ -288,11 +287,6 @@ func (m *migration) raiseImage(e *yamledit.Edit) {
 }
 
 func (m *migration) checkImage(after *migration) error {
-	if err := m.check(after, nothing); err != nil {
-		return err
-	}
-	if after.finalTag() != "" {
-		return fmt.Errorf("the image would be %s on Kubernetes %s", after.file.chart.ImageTag(), semver.MajorMinor(m.Version)[1:])
-	}
-	return nil
+	return cmp.Or(m.check(after, nothing),
+		transform.Require(after.finalTag() == "", "the image would be %s on Kubernetes %s", after.file.chart.ImageTag(), semver.MajorMinor(m.Version)[1:]))
 }

@@ -4,7 +4,7 @@
 package rke2
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -120,16 +120,13 @@ func (m *migration) checkEnable(after *migration) error {
 		gained := args.Names(m.missingArgs(args.Of(before)))
 		return key == managerArgs && args.Enables(list, leaderFlag) && sameArgs(args.Without(args.Of(before), gained...), args.Without(list, gained...))
 	}
-	if err := m.check(after, gained); err != nil {
-		return err
-	}
-	if after.configured() && slices.ContainsFunc(after.Classes, after.lacksConfig) {
-		return fmt.Errorf("control planes would not get the file %s", managerConfig)
-	}
-	return after.checkControlPlanes(managerArgs+" with "+leaderFlag, func(c effective.Config) bool {
+	migrates := func(c effective.Config) bool {
 		list := args.Of(c[managerArgs].Value)
 		return args.Enables(list, leaderFlag) && (args.Has(list, configFlag) || !after.configured()) && len(after.timings(list)) == 0
-	})
+	}
+	return cmp.Or(m.check(after, gained),
+		transform.Require(!after.configured() || !slices.ContainsFunc(after.Classes, after.lacksConfig), "control planes would not get the file %s", managerConfig),
+		after.checkControlPlanes(managerArgs+" with "+leaderFlag, migrates))
 }
 
 // sameArgs compares arguments as they are written, in their order.

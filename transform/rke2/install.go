@@ -4,7 +4,7 @@
 package rke2
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -187,13 +187,7 @@ func (m *migration) checkInstall(after *migration) error {
 		return checkWorkload(w, !m.target.NoLeaderMigration)
 	}
 	chart, found, err := after.chart()
-	switch {
-	case err != nil:
-		return err
-	case !found:
-		return fmt.Errorf("the manifest would hold no chart %s", ccm.ChartName)
-	}
-	return chart.CheckJoined(m.chartOptions(), after.controlPlaneNodes())
+	return cmp.Or(err, transform.Require(found, "the manifest would hold no chart %s", ccm.ChartName), chart.CheckJoined(m.chartOptions(), after.controlPlaneNodes()))
 }
 
 // unchanged is the promise of a stage that touches no machine's configuration.

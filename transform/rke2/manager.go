@@ -4,8 +4,6 @@
 package rke2
 
 import (
-	"fmt"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
@@ -81,10 +79,7 @@ func (m *migration) editWorkload(e *yamledit.Edit, migrates bool) (found bool) {
 
 // checkWorkload requires the flag, or that it is gone.
 func checkWorkload(w ccm.Workload, migrates bool) error {
-	if w.Migrates() != migrates {
-		return fmt.Errorf("the cloud-controller-manager would not have the expected --%s", ccm.LeaderFlag)
-	}
-	return nil
+	return transform.Require(w.Migrates() == migrates, "the cloud-controller-manager would not have the expected --%s", ccm.LeaderFlag)
 }
 
 // undoWorkload queues the reverse of a stage that gave or took the flag.

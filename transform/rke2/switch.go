@@ -5,7 +5,6 @@ package rke2
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -190,22 +189,18 @@ func (m *migration) hides(l effective.Layer, key string) bool {
 // checkSwitch requires, for every class: the components are external, the stub
 // is off, the flag is gone, and nothing else changed.
 func (m *migration) checkSwitch(after *migration) error {
-	if err := m.check(after, m.switched); err != nil {
-		return err
-	}
-	keeps := func(c effective.Class) bool { return after.Effective(c).Provider(kubeletArgs) != external }
-	if class, has := lists.Find(after.Kinds, keeps); has && m.endState() == transform.EndStateOverride {
-		return fmt.Errorf("the kubelet on machines of class %s would not be external", class.Name)
-	}
-	return cmp.Or(after.checkControlPlanes("kube-apiserver without the flags that it lost", func(c effective.Config) bool {
-		list := args.Of(c[apiServerArgs].Value)
-		return len(args.Without(list, after.removedFlags(apiServerArgs)...)) == len(list)
-	}), after.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c effective.Config) bool {
-		list := args.Of(c[managerArgs].Value)
-		return len(args.Without(list, after.leaderFlags(list)...)) == len(list) && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
-			return c.Provider(key) == inTree && after.knowsProvider(key)
-		})
-	}))
+	class, keeps := lists.Find(after.Kinds, func(c effective.Class) bool { return after.Effective(c).Provider(kubeletArgs) != external })
+	return cmp.Or(m.check(after, m.switched),
+		transform.Require(!keeps || m.endState() != transform.EndStateOverride, "the kubelet on machines of class %s would not be external", class.Name),
+		after.checkControlPlanes("kube-apiserver without the flags that it lost", func(c effective.Config) bool {
+			list := args.Of(c[apiServerArgs].Value)
+			return len(args.Without(list, after.removedFlags(apiServerArgs)...)) == len(list)
+		}), after.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c effective.Config) bool {
+			list := args.Of(c[managerArgs].Value)
+			return len(args.Without(list, after.leaderFlags(list)...)) == len(list) && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
+				return c.Provider(key) == inTree && after.knowsProvider(key)
+			})
+		}))
 }
 
 // switched is the promise of the stage.
@@ -240,9 +235,6 @@ func componentSwitched(before, now []args.Arg) bool {
 
 // checkControlPlanes requires something of every class of control planes.
 func (m *migration) checkControlPlanes(what string, ok func(effective.Config) bool) error {
-	lacks := func(c effective.Class) bool { return !ok(m.Effective(c)) }
-	if class, has := lists.Find(m.ControlPlanes, lacks); has {
-		return fmt.Errorf("machines of class %s would not get %s", class.Name, what)
-	}
-	return nil
+	class, lacks := lists.Find(m.ControlPlanes, func(c effective.Class) bool { return !ok(m.Effective(c)) })
+	return transform.Require(!lacks, "machines of class %s would not get %s", class.Name, what)
 }

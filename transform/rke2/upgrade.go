@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -78,19 +79,12 @@ func (m *migration) upgradeEdit(e *yamledit.Edit) {
 
 // checkUpgrade requires the release, and that kube-apiserver alone loses flags.
 func (m *migration) checkUpgrade(after *migration) error {
-	if after.Version != m.move().Reached() {
-		return fmt.Errorf("the release would not be %s", m.move().Reached())
-	}
 	removed := func(_ effective.Class, key string, before, now any) bool {
 		return key == apiServerArgs && sameArgs(args.Without(args.Of(before), m.removedFlags(key)...), args.Of(now))
 	}
-	if err := m.check(after, removed); err != nil {
-		return err
-	}
-	if kept := after.removedArgs(); len(kept) > 0 {
-		return fmt.Errorf("kube-apiserver would keep %s", kept[0].Name)
-	}
-	return nil
+	kept := strings.Join(args.Names(after.removedArgs()), ", ")
+	return cmp.Or(transform.Require(after.Version == m.move().Reached(), "the release would not be %s", m.move().Reached()), m.check(after, removed),
+		transform.Require(kept == "", "kube-apiserver would keep %s", kept))
 }
 
 // upgradeCCM moves the image of the chart to the minor of the cluster, and the chart to one that
@@ -116,12 +110,6 @@ func (m *migration) imageEdit(e *yamledit.Edit) {
 // checkImage requires that no machine is configured differently, and that the image has the minor
 // of the cluster.
 func (m *migration) checkImage(after *migration) error {
-	if err := m.check(after, unchanged); err != nil {
-		return err
-	}
 	chart, _, err := after.chart()
-	if err == nil && after.finalTag(chart) != "" {
-		return fmt.Errorf("the image would be %s on Kubernetes %s", chart.ImageTag(), m.minor())
-	}
-	return err
+	return cmp.Or(m.check(after, unchanged), err, transform.Require(after.finalTag(chart) == "", "the image would be %s on Kubernetes %s", chart.ImageTag(), m.minor()))
 }
