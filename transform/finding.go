@@ -43,9 +43,7 @@ type Finding struct {
 func (f Finding) Stops() bool { return f.Severity == Error && !f.Accepted }
 
 // Stopping returns the findings that stop.
-func Stopping(all []Finding) []Finding {
-	return lists.Where(all, Finding.Stops)
-}
+func Stopping(all []Finding) []Finding { return lists.Where(all, Finding.Stops) }
 
 // FindingAt returns a finding about a node.
 func FindingAt(n yamledit.Node, message, fix string) Finding {

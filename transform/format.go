@@ -251,13 +251,14 @@ func Served(doc *yamledit.Document) bool {
 
 // What a Format does where it has nothing of its own.
 
-// OneDocument is the Grouping of a format whose clusters have one document each.
-func OneDocument() Grouping {
+// OneDocument is the Grouping of a format whose clusters have one document each, and a values file.
+func OneDocument(withValues func(docs []*yamledit.Document, values *yamledit.Document) ([]*yamledit.Document, error)) Grouping {
 	return Grouping{
 		MayGroup: func(*yamledit.Document) bool { return false },
 		Group: func(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
 			return lists.Map(docs, Only), nil
 		},
+		WithValues: withValues,
 	}
 }
 

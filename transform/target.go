@@ -219,9 +219,7 @@ func ReadHostNames(file string, text []byte) (HostNames, error) {
 }
 
 // Equal reports whether each name is known, and is that of the Node.
-func (h HostNames) Equal() bool {
-	return len(h) > 0 && len(h.Changes())+len(h.Unknown()) == 0
-}
+func (h HostNames) Equal() bool { return len(h) > 0 && len(h.Changes())+len(h.Unknown()) == 0 }
 
 // Changes lists the Nodes that would register by another name, with it.
 func (h HostNames) Changes() []string {

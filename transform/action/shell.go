@@ -59,9 +59,7 @@ func Command(format constant, values ...string) string {
 }
 
 // Words returns a command of which every word is a value.
-func Words(words ...string) string {
-	return strings.Join(lists.Map(words, Word), " ")
-}
+func Words(words ...string) string { return strings.Join(lists.Map(words, Word), " ") }
 
 // Path returns the path of a file such that no program takes it for a flag or for
 // its standard input.

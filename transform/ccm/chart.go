@@ -42,9 +42,7 @@ type Chart struct{ helmchart.Release }
 
 // Find returns the chart among the manifests of a cluster, or the first one of
 // several. It fails where the values of one cannot be read.
-func Find(s helmchart.Sources) (Chart, bool, error) {
-	return First(FindAll(s))
-}
+func Find(s helmchart.Sources) (Chart, bool, error) { return First(FindAll(s)) }
 
 // First returns the first of some charts, and the error with which they were found.
 func First(all []Chart, err error) (Chart, bool, error) {

@@ -47,9 +47,7 @@ func (c Chart) Complete(ed Edits, o Options, nodes []NodeClass) {
 // ones as its valuesContent.
 func (c Chart) CompleteOver(ed Edits, text string, o Options, nodes []NodeClass) {
 	r, err := c.Rebase(parsed(text))
-	if err != nil {
-		ed.File.Fail(err)
-	}
+	ed.File.Fail(err)
 	writing{Chart{r}, ed}.complete(o, nodes)
 }
 
@@ -161,9 +159,7 @@ func (w writing) checkMounting(o Options) {
 	if len(w.missingMounts(o)) == 0 {
 		return
 	}
-	if err := checkMounting(yamledit.First(w.Root.Get("spec", "version"), w.Root.Get("spec")), cmp.Or(w.Version(), o.Version())); err != nil {
-		w.ed.File.Fail(err)
-	}
+	w.ed.File.Fail(checkMounting(yamledit.First(w.Root.Get("spec", "version"), w.Root.Get("spec")), cmp.Or(w.Version(), o.Version())))
 }
 
 // chartKeys are the keys that the published charts read (kubernetes/cloud-provider-aws,

@@ -80,9 +80,7 @@ func str(n yamledit.Node, keys ...string) string {
 }
 
 // texts returns the strings of a list.
-func texts(list yamledit.Node) []string {
-	return lists.Found(list.Items(), yamledit.Node.String)
-}
+func texts(list yamledit.Node) []string { return lists.Found(list.Items(), yamledit.Node.String) }
 
 // Known is a cluster as it is known by its name: in all files, or in what is applied together.
 type Known struct {

@@ -95,9 +95,7 @@ func CheckLease(name string) error {
 	return nil
 }
 
-func (c Config) lease() string {
-	return cmp.Or(c.Lease, Lease)
-}
+func (c Config) lease() string { return cmp.Or(c.Lease, Lease) }
 
 // Reader returns what is known of the manager that reads the configuration; it
 // fails as Make does for components and versions.

@@ -183,9 +183,7 @@ func rules() []rule {
 }
 
 // Rules returns the rules, for tables of rules and for documentation.
-func Rules() []transform.Rule {
-	return transform.RulesOf(rules())
-}
+func Rules() []transform.Rule { return transform.RulesOf(rules()) }
 
 func ruleOf(id string) transform.Rule {
 	table := Rules()

@@ -62,9 +62,7 @@ func TimingsOf(list []args.Arg) (t Timings, last int) {
 }
 
 // LacksTimings reports whether arguments set no timing: one that does is the user's choice, and stays with the others.
-func LacksTimings(list []args.Arg) bool {
-	return len(timingsIn(list)) == 0
-}
+func LacksTimings(list []args.Arg) bool { return len(timingsIn(list)) == 0 }
 
 // Missing returns the timings that arguments lack where a manager gets any.
 func Missing(gets bool, list, timings []args.Arg) []args.Arg {

@@ -35,15 +35,7 @@ func Format() transform.Format {
 		Deliver:   deliver,
 		Grouping:  transform.Grouping{Several: true, MayGroup: IsManifest, Group: group, Related: transform.Related{Words: transform.Words{{"Role"}}, Kinds: []string{"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}}, WithValues: transform.NoValues("the manifest of the cloud-controller-manager is a path like the others")},
 		Rules:     transform.RulesOf(ruleTable()),
-		Live:      live(),
-	}
-}
-
-// live is of clusters that no Rancher describes.
-func live() transform.Live {
-	return transform.Live{
-		Restart: transform.RestartKubelet,
-		Shows:   func(t transform.Traits) bool { return t.ManagerPods },
+		Live:      transform.Live{Restart: transform.RestartKubelet, Shows: func(t transform.Traits) bool { return t.ManagerPods }}, // no Rancher describes them
 	}
 }
 

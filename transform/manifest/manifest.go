@@ -160,9 +160,7 @@ func (m *Manifest) setVersion(assumed string) error {
 }
 
 // flag returns the occurrence of a flag that counts.
-func (m *Manifest) flag(name string) (args.Arg, bool) {
-	return args.Last(m.arguments.List(), name)
-}
+func (m *Manifest) flag(name string) (args.Arg, bool) { return args.Last(m.arguments.List(), name) }
 
 // on reports whether a boolean flag is on.
 func (m *Manifest) on(name string) bool { return args.Enables(m.arguments.List(), name) }

@@ -17,9 +17,7 @@ import (
 )
 
 // namespace is where the objects of the manager are.
-func (m *Manifest) namespace() string {
-	return cmp.Or(m.Namespace, leadermigration.Namespace)
-}
+func (m *Manifest) namespace() string { return cmp.Or(m.Namespace, leadermigration.Namespace) }
 
 // rollOut brings a changed manifest to where it is used.
 func (m *migration) rollOut() []action.Action {

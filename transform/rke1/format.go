@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -29,29 +30,16 @@ func Format() transform.Format {
 		Deliver:   deliver,
 		IsObject:  isObject,
 		Kept:      kept,
-		Grouping:  grouping(),
+		Grouping:  transform.OneDocument(withValues), // and the values file that the operator names
 		Rules:     transform.RulesOf(ruleTable()),
-		Live:      live(),
-	}
-}
-
-// span reports which documents describe a cluster together: its own, and the values file that the
-// operator names.
-func grouping() transform.Grouping {
-	s := transform.OneDocument()
-	s.WithValues = withValues
-	return s
-}
-
-// live is how Rancher runs RKE, which alone runs its managers outside of pods and writes
-// its label for control planes without a hyphen.
-func live() transform.Live {
-	return transform.Live{
-		Kind:     transform.Management,
-		Snapshot: transform.SnapshotByObject{Kind: "EtcdBackup", Make: backup, Taken: backupTaken},
-		Restart:  func(bool) string { return "docker restart kubelet" },
-		Shows: func(t transform.Traits) bool {
-			return !t.ManagerPods && t.NodeLabel("node-role.kubernetes.io/controlplane")
+		// RKE alone runs its managers outside of pods, and writes its label for control planes without a hyphen.
+		Live: transform.Live{
+			Kind:     transform.Management,
+			Snapshot: transform.SnapshotByObject{Kind: "EtcdBackup", Make: backup, Taken: backupTaken},
+			Restart:  func(bool) string { return "docker restart kubelet" },
+			Shows: func(t transform.Traits) bool {
+				return !t.ManagerPods && t.NodeLabel("node-role.kubernetes.io/controlplane")
+			},
 		},
 	}
 }
@@ -89,7 +77,9 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 		return nil, err
 	}
 	m.electors = m.managing()
-	if err := m.decide(); err != nil {
+	// Without a values file no document shows the image of the cloud-controller-manager.
+	path := k8s.UpgradePath{Migrated: m.migrated, OldImage: m.oldImage, Newest: newestOf, Check: m.checkTarget}
+	if m.target, err = m.move().Decide(m.target, path); err != nil {
 		return nil, err
 	}
 	if m.target, err = m.stages().Timed(m.Config); err != nil {

@@ -27,13 +27,6 @@ func (m *migration) move() k8s.Upgrade {
 	}
 }
 
-// decide decides how the plan moves the release. Without a values file no document shows the
-// image of the cloud-controller-manager.
-func (m *migration) decide() (err error) {
-	m.target, err = m.move().Decide(m.target, k8s.UpgradePath{Migrated: m.migrated, OldImage: m.oldImage, Newest: newestOf, Check: m.checkTarget})
-	return err
-}
-
 // migrated reports whether no edit of a stage is left to do on the release of now.
 func (m *migration) migrated() bool {
 	now := *m

@@ -19,9 +19,7 @@ func (m *migration) check(after *migration, ok func(class effective.Class, key s
 }
 
 // settled waits until all machines have taken the document over.
-func (m *migration) settled() action.Action {
-	return action.ClusterSettled(m.Namespace, m.Name)
-}
+func (m *migration) settled() action.Action { return action.ClusterSettled(m.Namespace, m.Name) }
 
 // controlPlaneNodeLabel selects RKE2's control-plane nodes.
 const controlPlaneNodeLabel = "node-role.kubernetes.io/control-plane=true"

@@ -130,9 +130,7 @@ func (m *migration) checkEnable(after *migration) error {
 }
 
 // sameArgs compares arguments as they are written, in their order.
-func sameArgs(a, b []args.Arg) bool {
-	return slices.Equal(args.Texts(a), args.Texts(b))
-}
+func sameArgs(a, b []args.Arg) bool { return slices.Equal(args.Texts(a), args.Texts(b)) }
 
 // enableUndo removes the flag of the manager wherever it is. An external
 // manager has none: there the switch is undone first.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
@@ -39,20 +40,15 @@ func Format() transform.Format {
 		Grouping: grouping(),
 		Kept:     kept,
 		Rules:    transform.RulesOf(ruleTable()),
-		Live:     live(),
-	}
-}
-
-// live is how Rancher provisions RKE2.
-func live() transform.Live {
-	return transform.Live{
-		Kind:       transform.Provisioning,
-		Snapshot:   transform.SnapshotByCluster(askForSnapshot),
-		Machines:   machines,
-		ByMachines: byMachines,
-		Roles:      roles,
-		Restart:    restart,
-		Shows:      func(t transform.Traits) bool { return strings.Contains(t.Version, "+"+Name) },
+		Live: transform.Live{
+			Kind:       transform.Provisioning,
+			Snapshot:   transform.SnapshotByCluster(askForSnapshot),
+			Machines:   machines,
+			ByMachines: byMachines,
+			Roles:      roles,
+			Restart:    restart,
+			Shows:      func(t transform.Traits) bool { return strings.Contains(t.Version, "+"+Name) },
+		},
 	}
 }
 
@@ -87,7 +83,8 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 		return nil, err
 	}
 	m.electors = m.managing()
-	if err := m.decide(); err != nil {
+	path := k8s.UpgradePath{Migrated: m.migrated, OldImage: m.oldImage, Newest: effective.Newest, Check: m.checkImages}
+	if m.target, err = m.move().Decide(m.target, path); err != nil {
 		return nil, err
 	}
 	m.target, err = m.stages().Timed(m.RKEConfig())

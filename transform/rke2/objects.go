@@ -31,17 +31,17 @@ const (
 // grouping says which documents describe a cluster together: the Cluster, and the objects
 // that its machineSelectorFiles name and that hold a manager's configuration.
 func grouping() transform.Grouping {
-	s := transform.OneDocument()
-	s.MayGroup = func(doc *yamledit.Document) bool { return len(configObjects(doc)) > 0 }
-	s.Group = func(docs, related []*yamledit.Document) ([][]*yamledit.Document, error) {
-		return lists.Map(docs, func(doc *yamledit.Document) []*yamledit.Document {
-			return append(transform.Only(doc), objects(doc, related)...)
-		}), nil
+	return transform.Grouping{
+		MayGroup: func(doc *yamledit.Document) bool { return len(configObjects(doc)) > 0 },
+		Group: func(docs, related []*yamledit.Document) ([][]*yamledit.Document, error) {
+			return lists.Map(docs, func(doc *yamledit.Document) []*yamledit.Document {
+				return append(transform.Only(doc), objects(doc, related)...)
+			}), nil
+		},
+		Related:    transform.Related{Words: transform.Words{{authorizedKey}, {leadermigration.Kind}}, Kinds: []string{kindSecret, kindConfigMap}},
+		Configs:    transform.Related{Words: transform.Words{{aws.MachineConfigKind}}, Kinds: []string{aws.MachineConfigKind}},
+		WithValues: transform.NoValues("the chart is edited in additionalManifest of the Cluster"),
 	}
-	s.Related = transform.Related{Words: transform.Words{{authorizedKey}, {leadermigration.Kind}}, Kinds: []string{kindSecret, kindConfigMap}}
-	s.Configs = transform.Related{Words: transform.Words{{aws.MachineConfigKind}}, Kinds: []string{aws.MachineConfigKind}}
-	s.WithValues = transform.NoValues("the chart is edited in additionalManifest of the Cluster")
-	return s
 }
 
 // objects returns those of the documents that a Cluster names, in the order of its

@@ -30,12 +30,6 @@ func (m *migration) move() k8s.Upgrade {
 	}
 }
 
-// decide decides how the plan moves the release.
-func (m *migration) decide() (err error) {
-	m.target, err = m.move().Decide(m.target, k8s.UpgradePath{Migrated: m.migrated, OldImage: m.oldImage, Newest: effective.Newest, Check: m.checkImages})
-	return err
-}
-
 // migrated reports whether no edit of a stage is left to do on the release of now.
 func (m *migration) migrated() bool {
 	now := *m
@@ -82,7 +76,7 @@ func (m *migration) checkUpgrade(after *migration) error {
 	removed := func(_ effective.Class, key string, before, now any) bool {
 		return key == apiServerArgs && sameArgs(args.Without(args.Of(before), m.removedFlags(key)...), args.Of(now))
 	}
-	kept := strings.Join(args.Names(after.removedArgs()), ", ")
+	kept := append(after.removedArgs(), args.Arg{})[0].Name
 	return cmp.Or(transform.Require(after.Version == m.move().Reached(), "the release would not be %s", m.move().Reached()), m.check(after, removed),
 		transform.Require(kept == "", "kube-apiserver would keep %s", kept))
 }
