@@ -15,7 +15,7 @@ type Live struct {
 	Kind ObjectKind
 	// Snapshot is how a snapshot of etcd is requested from Rancher; nil where Rancher
 	// describes no clusters.
-	Snapshot EtcdSnapshot
+	Snapshot any // a SnapshotByCluster or a SnapshotByObject
 	// Machines reads what the machines of a cluster are given, migratable or not, off
 	// the cluster's object; nil where Rancher gives no machine a plan of its own.
 	Machines func(*yamledit.Document, Target) (MachineConfig, error)
@@ -51,9 +51,6 @@ var (
 // APIVersion is that of the objects.
 func (k ObjectKind) APIVersion() string { return k.Group + "/" + k.Version }
 
-// EtcdSnapshot is a SnapshotByCluster or a SnapshotByObject.
-type EtcdSnapshot interface{ snapshot() }
-
 // SnapshotByCluster returns the cluster's object that asks for one more snapshot, and
 // the number of it.
 type SnapshotByCluster func(*yamledit.Document) (after *yamledit.Document, number int64, err error)
@@ -66,9 +63,6 @@ type SnapshotByObject struct {
 	Make  func(object []byte, id, uid, name string) ([]byte, error)
 	Taken func(object []byte) (waiting string, err error)
 }
-
-func (SnapshotByCluster) snapshot() {}
-func (SnapshotByObject) snapshot()  {}
 
 // MachineConfig returns the configuration that a machine with some labels is given, by
 // key: strings, booleans and lists, as decoded JSON.

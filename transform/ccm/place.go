@@ -57,8 +57,7 @@ func (ed Edits) open(l helmchart.Layer) place {
 		return p
 	}
 	nested, err := p.edit.Embedded(l.At)
-	if err != nil {
-		ed.File.Fail(err)
+	if ed.File.Fail(err); err != nil {
 		return place{edit: ed.File}
 	}
 	p.edit, p.root = nested.Edit(0), nested.Documents()[0].Root()

@@ -68,6 +68,10 @@ func unpack(packed []byte) (map[string][]byte, error) {
 	files, read := map[string][]byte{}, tar.NewReader(in)
 	for {
 		h, err := read.Next()
+		var text []byte
+		if err == nil && h.Typeflag == tar.TypeReg {
+			text, err = io.ReadAll(read)
+		}
 		switch {
 		case in.N <= 0:
 			return nil, fmt.Errorf("the archive unpacks to more than %d bytes", limit)
@@ -77,17 +81,8 @@ func unpack(packed []byte) (map[string][]byte, error) {
 			return nil, errors.New("the archive is damaged")
 		case len(files) >= maxFiles:
 			return nil, fmt.Errorf("the archive has more than %d files", maxFiles)
-		case h.Typeflag != tar.TypeReg:
-			continue
 		}
-		text, err := io.ReadAll(read)
-		if err != nil {
-			if in.N <= 0 {
-				return nil, fmt.Errorf("the archive unpacks to more than %d bytes", limit)
-			}
-			return nil, errors.New("the archive is damaged")
-		}
-		if _, name, inFolder := strings.Cut(path.Clean(h.Name), "/"); inFolder {
+		if _, name, inFolder := strings.Cut(path.Clean(h.Name), "/"); inFolder && h.Typeflag == tar.TypeReg {
 			files[name] = text
 		}
 	}

@@ -45,8 +45,7 @@ func (b Bundle) Append(e *yamledit.Edit, text string) {
 		return
 	}
 	in, err := e.Embedded(at)
-	if err != nil {
-		e.Fail(err)
+	if e.Fail(err); err != nil {
 		return
 	}
 	in.Append(text)
@@ -56,14 +55,12 @@ func (b Bundle) Append(e *yamledit.Edit, text string) {
 // Then the file does not show what was there before.
 func (b Bundle) Remove(e *transform.Reverse, which []int) {
 	alone, err := b.At().Embedded()
-	if err != nil {
-		e.Fail(err)
+	if e.Fail(err); err != nil {
 		return
 	}
 	remove(alone, which)
 	empty, err := alone.Empty()
-	if err != nil {
-		e.Fail(err)
+	if e.Fail(err); err != nil {
 		return
 	}
 	if empty {
@@ -72,8 +69,7 @@ func (b Bundle) Remove(e *transform.Reverse, which []int) {
 		return
 	}
 	in, err := e.Embedded(b.At())
-	if err != nil {
-		e.Fail(err)
+	if e.Fail(err); err != nil {
 		return
 	}
 	remove(in, which)
@@ -155,8 +151,7 @@ func (b Bundle) CheckGrant() error {
 // tell that they are there for the migration alone.
 func (b Bundle) Revoke(e *transform.Reverse) {
 	docs, err := b.Documents()
-	if err != nil {
-		e.Fail(err)
+	if e.Fail(err); err != nil {
 		return
 	}
 	n, there := conflict(docs, b.Lease)

@@ -64,10 +64,7 @@ func (m *Manifest) checkProvider() error {
 	case m.Kind == kindPod && strings.HasSuffix(image.Name, "rancher/hardened-kubernetes"):
 		return transform.NotMigratable(m.program.container.Get("image"), "RKE2 generates this static pod at every start", "use the Cluster object of Rancher, or change the configuration of RKE2")
 	case name == inTree, name == external && m.Component != cloudManager:
-		if s, set := m.serverProvider(); set && s.Value != inTree && s.Value != external && s.Value != "" {
-			return rules.UnknownProvider(s, "kube-apiserver")
-		}
-		return nil
+		return rules.CheckProvider(m.apiServer.List(), "kube-apiserver", false)
 	case name == "" && m.Component == cloudManager && image.Base() == aws.Manager:
 		return nil
 	case name == "":

@@ -48,8 +48,7 @@ func (m *migration) credentials() action.Preparation {
 	if !m.move().Leaves(aws.FirstWithout) {
 		return action.Preparation{}
 	}
-	const folder = "/etc/kubernetes/credential-provider"
-	return aws.ECRNeeds(aws.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
+	return aws.ECRNeeds(aws.OfKubernetes)
 }
 
 // switchAfter follows the edit: the other components, the kubelets last.

@@ -14,7 +14,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -81,9 +80,7 @@ func (m *migration) switchUndo(e *transform.Reverse) {
 		return
 	}
 	at, _ := m.versionAt()
-	if k8s.From(m.Version, aws.FirstWithout) {
-		e.Fail(&transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to roll back to", "keep the external provider")})
-	}
+	e.Fail(k8s.CheckRollback(m.Version, at))
 	back, err := *m, error(nil)
 	back.target, err = m.stages().Undone(e, at)
 	e.Fail(err)

@@ -87,14 +87,12 @@ func (c *Cluster) checkProvider() error {
 	}
 }
 
-// checkComponents refuses arguments by which a component gets a provider that is
-// neither of the two: it is no stage's to change. Only the manager cannot be without.
+// checkComponents refuses a provider of a component that is neither of the two.
 func (c *Cluster) checkComponents() error {
 	for _, service := range components {
 		for _, at := range c.places(service) {
-			a, set := args.Last(args.OfMap(at), componentFlag)
-			if set && a.Value != inTree && a.Value != external && (a.Value != "" || service == manager) {
-				return rules.UnknownProvider(a, service)
+			if err := rules.CheckProvider(args.OfMap(at), service, service == manager); err != nil {
+				return err
 			}
 		}
 	}

@@ -45,9 +45,7 @@ func (m *migration) credentials() action.Preparation {
 	if set || !m.move().Leaves(aws.FirstWithout) {
 		return action.Preparation{}
 	}
-	// RKE mounts /etc/kubernetes into the kubelet's container.
-	const folder = "/etc/kubernetes/credential-provider"
-	return aws.ECRNeeds(aws.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
+	return aws.ECRNeeds(aws.OfKubernetes)
 }
 
 // switchWhy states what the switch repairs in a file that RKE refuses.

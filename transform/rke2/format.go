@@ -140,15 +140,13 @@ func (c *Cluster) checkProvider() error {
 	return c.checkComponents()
 }
 
-// checkComponents refuses arguments by which a component gets a provider that is
-// neither of the two: it is no stage's to change. Only the manager cannot be without.
+// checkComponents refuses a provider of a component that is neither of the two.
 func (c *Cluster) checkComponents() error {
 	for _, class := range c.Kinds {
 		config := c.Effective(class)
 		for _, key := range componentArgs {
-			a, set := args.Last(args.Place(config[key].Origin), componentFlag)
-			if set && a.Value != inTree && a.Value != external && (a.Value != "" || key == managerArgs) {
-				return rules.UnknownProvider(a, key)
+			if err := rules.CheckProvider(args.Place(config[key].Origin), key, key == managerArgs); err != nil {
+				return err
 			}
 		}
 	}

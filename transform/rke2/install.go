@@ -140,8 +140,7 @@ func (m *migration) editChart(e *yamledit.Edit) (ed ccm.Edits, chart ccm.Chart, 
 	if ed.In, err = e.Embedded(at); err == nil {
 		chart, found, err = ccm.Find(m.ChartSources(ed.Documents()))
 	}
-	if err != nil {
-		e.Fail(err)
+	if e.Fail(err); err != nil {
 		return ed, ccm.Chart{}, false
 	}
 	return ed, chart, found

@@ -41,9 +41,13 @@ func Described(doc *yamledit.Document, id transform.Identity, other string) *tra
 var NotMigratable = transform.Rule{ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: TheSwitch}.Because(
 	"The document holds nothing that the stages could be applied to.", "docs/rules.md, the part on what is refused", "Use a document of an RKE2 or RKE1 cluster with the provider aws, Kubernetes 1.22 or later.", "In `lint` over a repository with other clusters, so that it does not fail because of them.")
 
-// UnknownProvider refuses an argument by which a component gets a provider that is
-// neither aws nor external. of says whose argument it is.
-func UnknownProvider(a args.Arg, of string) error {
+// CheckProvider refuses arguments by which a component gets a provider that is neither aws nor external: it is no
+// stage's to change. Only a component that requires one cannot be without.
+func CheckProvider(list []args.Arg, of string, required bool) error {
+	a, set := args.Last(list, "cloud-provider")
+	if !set || a.Value == inTree || a.Value == external || a.Value == "" && !required {
+		return nil
+	}
 	return transform.NotMigratable(a.Node(), of+" has the cloud provider "+strconv.Quote(a.Value)+", which is neither aws nor external", "write cloud-provider=aws or cloud-provider=external, or remove the argument")
 }
 

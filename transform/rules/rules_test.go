@@ -151,7 +151,7 @@ func TestAFindingSaysWhatElseToDo(t *testing.T) {
 		printed(of(func(f *transform.Findings) { ConfigCarried(at, f) })):                                    "note an external provider",
 		printed(of(func(f *transform.Findings) { FindInTreeProvider(at, k8s.Upgrade{From: "v1.26.5"}, f) })): "migrate on 1.26",
 		printed(of(func(f *transform.Findings) { FindInTreeProvider(at, k8s.Upgrade{From: "v1.28.5"}, f) })): "apply the stages that rke-lm plan shows",
-		UnknownProvider(args.With("cloud-provider", "gce").At(at), "kubelet").Error():                        `kubelet has the cloud provider "gce"`,
+		CheckProvider([]args.Arg{args.With("cloud-provider", "gce").At(at)}, "kubelet", false).Error():       `kubelet has the cloud provider "gce"`,
 	} {
 		assert.Contains(t, got, want)
 	}

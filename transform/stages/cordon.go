@@ -18,10 +18,7 @@ const CordonControlPlane = "cordon-control-plane"
 // Only nodes that the migration cordoned are released, and none that an admin cordoned is
 // touched by either stage.
 var cordonNodes = Stage{
-	Name:   CordonControlPlane,
-	Leader: eitherRuns,
-
-	long: true,
+	Name: CordonControlPlane, Leader: eitherRuns, long: true,
 	past: func(s Observed) bool { return s.Switched },
 	after: func(t transform.Target) Check {
 		c := installManager.after(t)

@@ -13,22 +13,13 @@ import (
 const DisableLeaderMigration = "disable-leader-migration"
 
 var disableMigration = Stage{
-	Name:   DisableLeaderMigration,
-	Edits:  true,
+	Name: DisableLeaderMigration, Edits: true, long: true, byPods: true,
 	Leader: atTheEnd,
-
-	long:     true,
-	gap:      transform.Span{Least: 17, Most: 21},
-	shortGap: transform.Span{Least: 8, Most: 11},
-	waits:    Cluster.cloud,
-
-	undoGap:      transform.Span{Least: 35, Most: 37},
-	shortUndoGap: transform.Span{Least: 16, Most: 21},
-
-	byPods: true,
-	shown:  func(m Managers) bool { return m.Cloud && m.External && !m.CloudFlag },
-	past:   func(s Observed) bool { return s.Helm && s.Finished },
-	undo:   func(s Observed) bool { return s.Cloud && !s.Migrates },
+	gap:    transform.Span{Least: 17, Most: 21}, shortGap: transform.Span{Least: 8, Most: 11}, waits: Cluster.cloud,
+	undoGap: transform.Span{Least: 35, Most: 37}, shortUndoGap: transform.Span{Least: 16, Most: 21},
+	shown: func(m Managers) bool { return m.Cloud && m.External && !m.CloudFlag },
+	past:  func(s Observed) bool { return s.Helm && s.Finished },
+	undo:  func(s Observed) bool { return s.Cloud && !s.Migrates },
 	after: func(t transform.Target) Check {
 		c := Check{Stage: DisableLeaderMigration, AtLeast: DisableLeaderMigration, Lease: Remaining, Manager: true, External: true}
 		if t.KeepLeaderMigration {

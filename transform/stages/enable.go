@@ -13,18 +13,11 @@ import (
 const EnableLeaderMigration = "enable-leader-migration"
 
 var enableMigration = Stage{
-	Name:     EnableLeaderMigration,
-	Edits:    true,
+	Name: EnableLeaderMigration, Edits: true, long: true, byPods: true,
 	Leader:   "kube-controller-manager runs the cloud controllers under the migration lease",
 	Machines: Machines{Arguments: []string{"kube-controller-manager-arg"}, Flags: append([]string{"enable-leader-migration", "leader-migration-config"}, args.Names(leadermigration.KubeTimings())...)},
-
-	long:      true,
-	gap:       transform.Span{Least: 18, Most: 43},
-	waits:     Cluster.kube,
-	takeovers: 2,
-	undoGap:   transform.Span{Least: 32, Most: 32},
-	byPods:    true,
-	shown:     func(m Managers) bool { return m.Flag },
+	gap:      transform.Span{Least: 18, Most: 43}, waits: Cluster.kube, takeovers: 2, undoGap: transform.Span{Least: 32, Most: 32},
+	shown: func(m Managers) bool { return m.Flag },
 	after: func(t transform.Target) Check {
 		return Check{Stage: EnableLeaderMigration, AtLeast: EnableLeaderMigration, Lease: KubeManager, Granted: true, ShortLeases: t.ShortLeases}
 	},

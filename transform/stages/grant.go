@@ -12,12 +12,9 @@ import (
 const GrantMigrationLease = "grant-migration-lease"
 
 var grantLease = Stage{
-	Name:   GrantMigrationLease,
-	Edits:  true,
+	Name: GrantMigrationLease, Edits: true, long: true,
 	Leader: "kube-controller-manager runs the cloud controllers, and has permission on the migration lease",
-
-	long:  true,
-	shown: func(m Managers) bool { return m.Granted },
+	shown:  func(m Managers) bool { return m.Granted },
 	after: func(transform.Target) Check {
 		return Check{Stage: GrantMigrationLease, AtLeast: GrantMigrationLease, Granted: true}
 	},

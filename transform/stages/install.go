@@ -17,17 +17,12 @@ const InstallCCM = "install-ccm"
 // acquires the lease, runs the same controllers and keeps them: that is as good a state, and
 // the switch is as safe.
 var installManager = Stage{
-	Name:   InstallCCM,
-	Edits:  true,
-	Leader: eitherRuns,
-	With:   SwitchToExternal,
-
-	undoGap:      transform.Span{Least: 22, Most: 22},
-	shortUndoGap: transform.Span{Least: 15, Most: 20},
-	undoGapEnds:  untilKube,
-	shown:        func(m Managers) bool { return m.Cloud && m.Flag },
-	past:         func(s Observed) bool { return s.Helm && (s.Switched && s.Cloud || s.Installed) },
-	undo:         func(s Observed) bool { return s.Cloud },
+	Name: InstallCCM, Edits: true, With: SwitchToExternal,
+	Leader:  eitherRuns,
+	undoGap: transform.Span{Least: 22, Most: 22}, shortUndoGap: transform.Span{Least: 15, Most: 20}, undoGapEnds: untilKube,
+	shown: func(m Managers) bool { return m.Cloud && m.Flag },
+	past:  func(s Observed) bool { return s.Helm && (s.Switched && s.Cloud || s.Installed) },
+	undo:  func(s Observed) bool { return s.Cloud },
 	after: func(t transform.Target) Check {
 		if !t.Situation.HasInTreeProvider() {
 			return runsAlone()

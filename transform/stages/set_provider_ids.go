@@ -15,10 +15,7 @@ const SetProviderIDs = "set-provider-ids"
 // Only a cluster that ran without cloud controllers has such Nodes: in-tree kubelets wrote the
 // provider ID themselves.
 var identifyNodes = Stage{
-	Name:   SetProviderIDs,
-	Leader: atTheEnd,
-
-	late: true, conditional: true,
+	Name: SetProviderIDs, Leader: atTheEnd, late: true, conditional: true,
 	past:  func(s Observed) bool { return s.Identified },
 	undo:  func(Observed) bool { return false },
 	after: func(transform.Target) Check { return verified(SetProviderIDs) },

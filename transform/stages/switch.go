@@ -20,21 +20,15 @@ import (
 const SwitchToExternal = "switch-to-external"
 
 var switchProvider = Stage{
-	Name:   SwitchToExternal,
-	Edits:  true,
+	Name: SwitchToExternal, Edits: true, Snapshot: true, byPods: true,
 	Leader: "the cloud-controller-manager runs the cloud controllers under the migration lease",
 	Machines: Machines{
 		Keys:      []string{"cloud-provider-name", "disable-cloud-controller"},
 		Arguments: []string{"kube-controller-manager-arg", "kube-apiserver-arg", "kubelet-arg"},
 		Flags:     append([]string{"cloud-provider", "cloud-config", "enable-leader-migration", "leader-migration-config", "feature-gates"}, args.Names(leadermigration.KubeTimings())...),
 	},
-	Snapshot: true,
-
-	gap:       transform.Span{Least: 16, Most: 20},
-	shortGap:  transform.Span{Least: 8, Most: 11},
-	waits:     Cluster.switches,
+	gap: transform.Span{Least: 16, Most: 20}, shortGap: transform.Span{Least: 8, Most: 11}, waits: Cluster.switches,
 	noUndoGap: "Expect no gap: the cloud-controller-manager keeps the migration lease and continues to run.",
-	byPods:    true,
 	shown:     func(m Managers) bool { return m.Cloud && m.External },
 	after: func(t transform.Target) Check {
 		switch {

@@ -12,10 +12,7 @@ import (
 const UncordonControlPlane = "uncordon-control-plane"
 
 var uncordonNodes = Stage{
-	Name:   UncordonControlPlane,
-	Leader: switchProvider.Leader,
-
-	long: true,
+	Name: UncordonControlPlane, Leader: switchProvider.Leader, long: true,
 	past: func(s Observed) bool { return !s.Marked },
 	after: func(t transform.Target) Check {
 		c := switchProvider.after(t)

@@ -22,26 +22,17 @@ const UpgradeKubernetes = "upgrade-kubernetes"
 const UpgradeCCM = "upgrade-ccm"
 
 var upgradeKubernetes = Stage{
-	Name:     UpgradeKubernetes,
-	Edits:    true,
-	Leader:   atTheEnd,
+	Name: UpgradeKubernetes, Edits: true, Leader: atTheEnd, Snapshot: true, upgrades: true,
 	Machines: Machines{Arguments: []string{"kube-apiserver-arg"}, Flags: []string{"cloud-provider", "cloud-config"}},
-	Snapshot: true,
-
-	upgrades: true,
 	undo:     func(Observed) bool { return false },
 	after:    func(transform.Target) Check { return verified(UpgradeKubernetes) },
 }
 
 var upgradeManager = Stage{
-	Name:   UpgradeCCM,
-	Edits:  true,
-	Leader: atTheEnd,
-
-	upgrades: true,
-	past:     func(s Observed) bool { return s.Helm && s.Finished },
-	undo:     func(Observed) bool { return false },
-	after:    func(transform.Target) Check { return verified(UpgradeCCM) },
+	Name: UpgradeCCM, Edits: true, Leader: atTheEnd, upgrades: true,
+	past:  func(s Observed) bool { return s.Helm && s.Finished },
+	undo:  func(Observed) bool { return false },
+	after: func(transform.Target) Check { return verified(UpgradeCCM) },
 }
 
 const (

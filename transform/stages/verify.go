@@ -12,10 +12,7 @@ import (
 const VerifyProviderIDs = "verify-provider-ids"
 
 var verification = Stage{
-	Name:        VerifyProviderIDs,
-	Leader:      atTheEnd,
-	ChecksAlone: true,
-
+	Name: VerifyProviderIDs, Leader: atTheEnd, ChecksAlone: true,
 	undo: func(Observed) bool { return false },
 	after: func(transform.Target) Check {
 		return Check{Stage: VerifyProviderIDs, AtLeast: SwitchToExternal, Lease: Remaining, Manager: true, External: true}

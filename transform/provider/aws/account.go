@@ -81,6 +81,9 @@ type Place struct {
 	Arguments bool
 }
 
+// OfKubernetes is where it looks in a folder of Kubernetes itself, which RKE mounts into the kubelet's container.
+var OfKubernetes = Place{Config: "/etc/kubernetes/credential-provider/config.yaml", Folder: "/etc/kubernetes/credential-provider", Arguments: true}
+
 // CredentialProvider puts the configuration of the program on a node.
 func CredentialProvider(at Place) action.Action {
 	what := "then each of these nodes needs the file " + ProviderFile + " and the program of that name, from a release of cloud-provider-aws of the cluster's new minor"
