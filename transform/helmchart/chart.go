@@ -77,9 +77,10 @@ var versioned = regexp.MustCompile(`^(.+?)-(v?[0-9]+\.[0-9]+\.[0-9]+\S*)$`)
 // ParseReference reads spec.chart: NAME, REPO/NAME, oci://HOST/NAME, or the URL of
 // an archive.
 func ParseReference(chart string) Reference {
-	rest, isOCI := strings.CutPrefix(chart, "oci://")
-	if isOCI {
-		return parseOCI(rest)
+	if registry, is := strings.CutPrefix(chart, "oci://"); is { // which may end in a tag or a digest
+		registry, digest, _ := strings.Cut(registry, "@")
+		name, tag, _ := strings.Cut(path.Base(registry), ":")
+		return Reference{Name: name, Version: cmp.Or(tag, digest)}
 	}
 	if scheme, after, found := strings.Cut(chart, "://"); found && scheme != "" {
 		chart, _, _ = strings.Cut(after, "?")
@@ -100,12 +101,4 @@ func ParseReference(chart string) Reference {
 		return Reference{Name: name, Archive: true}
 	}
 	return Reference{Name: base}
-}
-
-// parseOCI reads a reference to a registry, which may end in a tag or a digest.
-func parseOCI(rest string) Reference {
-	rest, digest, _ := strings.Cut(rest, "@")
-	name, tag, _ := strings.Cut(path.Base(rest), ":")
-	tag = cmp.Or(tag, digest)
-	return Reference{Name: name, Version: tag}
 }

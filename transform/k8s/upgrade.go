@@ -4,6 +4,7 @@
 package k8s
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -65,12 +66,8 @@ func (m Upgrade) Caution() string {
 // Queue writes the new release. The edit fails for one that is no release of the
 // format, is older, or lies more than one minor up.
 func (m Upgrade) Queue(e *yamledit.Edit) {
-	switch err := m.stated(); {
-	case !m.Planned():
-	case err != nil:
-		e.Fail(err)
-	default:
-		e.Fail(m.Check(m.At))
+	if m.Planned() {
+		e.Fail(cmp.Or(m.stated(), m.Check(m.At)))
 		e.Set(m.At, m.To)
 	}
 }
@@ -85,20 +82,18 @@ func (m Upgrade) stated() error {
 // Check fails for a target that is no release of the format, is older, or lies
 // more than one minor up. at is the node to name.
 func (m Upgrade) Check(at yamledit.Node) error {
-	if err := m.later(at); err != nil {
-		return err
+	err := m.later(at)
+	if minors := m.Minors(); err == nil && minors > 1 {
+		err = m.refuse(at, fmt.Sprintf("it is %d minors after %s", minors, m.From), "upgrade one minor at a time")
 	}
-	if minors := m.Minors(); minors > 1 {
-		return m.refuse(at, fmt.Sprintf("it is %d minors after %s", minors, m.From), "upgrade one minor at a time")
-	}
-	return nil
+	return err
 }
 
 func (m Upgrade) later(at yamledit.Node) error {
-	if !m.Is(m.To) {
+	switch {
+	case !m.Is(m.To):
 		return m.refuse(at, "it is not "+m.Format+" release such as "+m.Example, "correct it")
-	}
-	if semver.Compare(m.To, m.From) < 0 {
+	case semver.Compare(m.To, m.From) < 0:
 		return m.refuse(at, "it is older than "+m.From, "choose a later one")
 	}
 	return nil
@@ -172,10 +167,7 @@ func (m Upgrade) Decide(t transform.Target, path UpgradePath) (transform.Target,
 // minors away: the control planes of Kubernetes skip none
 // (kubernetes.io/releases/version-skew-policy, kube-apiserver).
 func (m Upgrade) step(newest func(minor string) string) (string, error) {
-	if err := m.stated(); err != nil {
-		return "", err
-	}
-	if err := m.later(m.At); err != nil {
+	if err := cmp.Or(m.stated(), m.later(m.At)); err != nil {
 		return "", err
 	}
 	next := m.To

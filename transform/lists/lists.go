@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lists makes lists of lists and of maps, finds items, and joins the first ones.
+// Package lists makes lists of lists and of maps, finds items, by a key as well, and joins the first ones.
 //
 // Invariant: a result has the order of what it is made of, and shares nothing with it.
 package lists
@@ -77,6 +77,15 @@ func Keys[K cmp.Ordered, V any](of ...map[K]V) []K {
 		}
 	}
 	return slices.Sorted(maps.Keys(all))
+}
+
+// By returns the items of a list by a key; of those with one key the last one.
+func By[T any, K comparable](list []T, key func(T) K) map[K]T {
+	of := make(map[K]T, len(list))
+	for _, item := range list {
+		of[key(item)] = item
+	}
+	return of
 }
 
 // Distinct returns the items without those that repeat, in their order.

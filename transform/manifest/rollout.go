@@ -163,8 +163,7 @@ const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
 func (m *migration) cordon() stages.Cordoning {
 	return stages.Cordoning{
 		Instead:  m.cordonsNot(),
-		Choice:   m.target.Cordon,
-		Upgrades: m.target.Version != "",
+		Target:   m.target,
 		Selector: controlPlaneLabel, Cluster: m.Name,
 		Why:        "No new workload starts on a control plane while it switches. The lease guarantees one leader, not the cordon: static pods and DaemonSet pods also start on a cordoned node.",
 		ReleaseWhy: "The nodes that were cordoned for the switch become schedulable again; nodes that another user cordoned stay cordoned.",

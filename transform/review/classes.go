@@ -41,15 +41,8 @@ func (c *comparison) explain(docs []*yamledit.Document) (before, after map[strin
 	if err != nil || failed != nil {
 		return nil, nil
 	}
-	return classesByName(was), classesByName(is)
-}
-
-func classesByName(list []transform.MachineClass) map[string]transform.MachineClass {
-	of := map[string]transform.MachineClass{}
-	for _, c := range list {
-		of[c.Name] = c
-	}
-	return of
+	name := func(c transform.MachineClass) string { return c.Name }
+	return lists.By(was, name), lists.By(is, name)
 }
 
 // firstOf distinguishes lists that are not the same one.
@@ -73,7 +66,8 @@ func (c *comparison) differing(before, after transform.MachineClass) (found []ot
 	if known, has := c.compared[at]; has {
 		return known
 	}
-	was, is := byKey(before.Settings), byKey(after.Settings)
+	key := func(s transform.Setting) string { return s.Key }
+	was, is := lists.By(before.Settings, key), lists.By(after.Settings, key)
 	for _, key := range lists.Keys(was, is) {
 		if !sameSetting(was[key].Value, is[key].Value) {
 			found = append(found, otherValue{key, was[key], is[key]})
@@ -81,14 +75,6 @@ func (c *comparison) differing(before, after transform.MachineClass) (found []ot
 	}
 	c.compared[at] = found
 	return found
-}
-
-func byKey(settings []transform.Setting) map[string]transform.Setting {
-	of := map[string]transform.Setting{}
-	for _, s := range settings {
-		of[s.Key] = s
-	}
-	return of
 }
 
 // classes compares the two sides for the reader.

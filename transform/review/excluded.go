@@ -4,13 +4,13 @@
 package review
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/forms"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Listed is the finding about a file that a plan.json lists, and that no plan of its cluster has.
@@ -42,11 +42,10 @@ func NotRead(f forms.Found, severity transform.Severity, accept []string) []tran
 // is renamed is removed and added.
 func Forms(before, after []forms.Found, accept []string) (found []transform.Finding) {
 	was, is := forms.ByFile(before), forms.ByFile(after)
-	all := maps.Clone(was)
-	maps.Copy(all, is)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for _, name := range lists.Keys(was, is) {
+		form := cmp.Or(is[name].Form, was[name].Form)
 		line, differ, about := forms.Compare(was[name], is[name])
-		f := transform.Finding{File: name, Line: line, Severity: transform.Warning, Message: all[name].Form.Name + ": the change edits the description of a cluster in a form that is not read", Fix: all[name].Form.Fix}
+		f := transform.Finding{File: name, Line: line, Severity: transform.Warning, Message: form.Name + ": the change edits the description of a cluster in a form that is not read", Fix: form.Fix}
 		if about {
 			f.Severity, f.Message = transform.Error, f.Message+", in a line about the provider, the arguments of a manager or the version"
 		}

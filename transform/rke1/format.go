@@ -157,8 +157,7 @@ const controlPlaneNodeLabel = "node-role.kubernetes.io/controlplane=true"
 
 func (m *migration) cordon() stages.Cordoning {
 	return stages.Cordoning{
-		Choice: m.target.Cordon, Workers: m.workers(), Upgrades: m.target.Version != "",
-		Selector: controlPlaneNodeLabel, Cluster: m.Name,
+		Target: m.target, Workers: m.workers(), Selector: controlPlaneNodeLabel, Cluster: m.Name,
 		Why:        "Part of the published procedure: no new workload starts on a control plane while it switches. The lease guarantees one leader, not the cordon, and the cordon blocks no pod of the cloud-controller-manager.",
 		ReleaseWhy: "RKE uncordons every node at the end of its run, also those that an administrator cordoned on purpose; this stage uncordons the remaining nodes and removes the annotations.",
 	}

@@ -109,7 +109,7 @@ func Gated(stage string, t transform.Target) bool {
 // before it.
 func Before(stage string, t transform.Target) Check {
 	list := order(t)
-	i := slices.IndexFunc(list, func(s *Stage) bool { return s.Name == stage })
+	i := indexOf(list, stage)
 	if i <= 0 {
 		return After("", t)
 	}

@@ -34,9 +34,8 @@ func Around(stage string) bool { return stage == CordonControlPlane || stage == 
 // Cordoning is the operator's choice for one cluster.
 type Cordoning struct {
 	Instead  string // why a format does not do it, as a sentence; "" where it may
-	Choice   string // one of transform.CordonAuto (also ""), CordonAlways, CordonNever
+	Target   transform.Target
 	Workers  bool   // a control plane is a worker, too
-	Upgrades bool   // the switch moves the release
 	Selector string // of the control-plane nodes
 	Cluster  string // names the run on the nodes
 
@@ -69,13 +68,13 @@ func (c Cordoning) not() string {
 	switch {
 	case c.Instead != "":
 		return c.Instead
-	case c.Choice == transform.CordonAlways:
+	case c.Target.Cordon == transform.CordonAlways:
 		return ""
-	case c.Choice == transform.CordonNever:
+	case c.Target.Cordon == transform.CordonNever:
 		return "Not needed: --cordon never was given."
 	case c.Workers:
 		return "Not needed: control planes also run workloads, which could not be scheduled."
-	case c.Upgrades:
+	case c.Target.Version != "":
 		return "Not needed: Kubernetes is upgraded as well, and pods must be rescheduled."
 	}
 	return ""

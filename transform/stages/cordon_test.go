@@ -19,10 +19,10 @@ func TestControlPlanesAreCordonedWhereNothingHasToMove(t *testing.T) {
 	}{
 		{"dedicated", Cordoning{}, true},
 		{"with workloads", Cordoning{Workers: true}, false},
-		{"upgraded", Cordoning{Upgrades: true}, false},
-		{"always", Cordoning{Choice: transform.CordonAlways, Workers: true, Upgrades: true}, true},
-		{"never", Cordoning{Choice: transform.CordonNever}, false},
-		{"auto", Cordoning{Choice: transform.CordonAuto, Workers: true}, false},
+		{"upgraded", Cordoning{Target: transform.Target{Version: "v1.27.16"}}, false},
+		{"always", Cordoning{Target: transform.Target{Cordon: transform.CordonAlways, Version: "v1.27.16"}, Workers: true}, true},
+		{"never", Cordoning{Target: transform.Target{Cordon: transform.CordonNever}}, false},
+		{"auto", Cordoning{Target: transform.Target{Cordon: transform.CordonAuto}, Workers: true}, false},
 	} {
 		stage, release := c.p.Stage(), c.p.Release()
 		got := len(stage.After) > 0

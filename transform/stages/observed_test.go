@@ -31,9 +31,9 @@ func TestManagersShowTheLastStageThatTheyHaveTheResultOf(t *testing.T) {
 }
 
 func TestAStageOfActionsIsPastOrUndoableAsTheClusterShows(t *testing.T) {
-	past := func(seen Observed) []string { return where(func(s Stage) bool { return Past(s.Name, seen) }) }
+	past := func(seen Observed) []string { return where(func(s *Stage) bool { return Past(s.Name, seen) }) }
 	undoable := func(seen Observed) []string {
-		return where(func(s Stage) bool { return s.past != nil && Undoable(s.Name, seen) })
+		return where(func(s *Stage) bool { return s.past != nil && Undoable(s.Name, seen) })
 	}
 	for _, c := range []struct {
 		name           string

@@ -60,8 +60,8 @@ type Stage struct {
 }
 
 // ordered returns all stages, which no one may change. This list is the architecture.
-var ordered = sync.OnceValue(func() []Stage {
-	return []Stage{grantLease, enableMigration, installManager, cordonNodes, switchProvider, uncordonNodes, disableMigration, identifyNodes, verification, upgradeKubernetes, upgradeManager}
+var ordered = sync.OnceValue(func() []*Stage {
+	return []*Stage{&grantLease, &enableMigration, &installManager, &cordonNodes, &switchProvider, &uncordonNodes, &disableMigration, &identifyNodes, &verification, &upgradeKubernetes, &upgradeManager}
 })
 
 // Set is what a format makes of the stages for one cluster.
@@ -95,7 +95,7 @@ func (c Cluster) InOrder(set Set) []transform.Listed {
 // broken returns them as they follow each other in a broken cluster. It may have control
 // planes that still run the in-tree controllers, and they do not share a lease with anyone:
 // the cloud-controller-manager starts once all of them are external.
-var broken = sync.OnceValue(func() []Stage {
+var broken = sync.OnceValue(func() []*Stage {
 	list := slices.Clone(ordered())
 	install, external := indexOf(list, InstallCCM), indexOf(list, SwitchToExternal)
 	list[install], list[external] = list[external], list[install]
@@ -104,20 +104,13 @@ var broken = sync.OnceValue(func() []Stage {
 
 // order returns the stages of a choice, in the situation of a cluster.
 func order(t transform.Target) []*Stage {
-	every := all(t)
-	var list []*Stage
-	for i := range every {
-		s := &every[i]
-		if s.upgrades != t.Upgrades() && !(s.ChecksAlone && t.Upgrades()) || s.long && t.NoLeaderMigration || s.late && t.Situation.HasInTreeProvider() {
-			continue
-		}
-		list = append(list, s)
-	}
-	return list
+	return lists.Where(all(t), func(s *Stage) bool {
+		return (s.upgrades == t.Upgrades() || s.ChecksAlone && t.Upgrades()) && !(s.long && t.NoLeaderMigration || s.late && t.Situation.HasInTreeProvider())
+	})
 }
 
 // all returns all stages as they follow each other in a situation, which no one may change.
-func all(t transform.Target) []Stage {
+func all(t transform.Target) []*Stage {
 	if t.Situation.SwitchFirst() {
 		return broken()
 	}
@@ -131,40 +124,38 @@ func IsBefore(stage, other string, t transform.Target) bool {
 	return stage != "" && indexOf(list, stage) < indexOf(list, other)
 }
 
-func indexOf(list []Stage, name string) int {
-	for i := range list { // without a copy of each
-		if list[i].Name == name {
-			return i
-		}
-	}
-	return -1
+func indexOf(list []*Stage, name string) int {
+	return slices.IndexFunc(list, func(s *Stage) bool { return s.Name == name })
 }
 
 // Named returns a stage; none for another name.
 func Named(name string) Stage {
-	s, _ := lists.Find(ordered(), func(s Stage) bool { return s.Name == name })
-	return s
+	s, has := lists.Find(ordered(), func(s *Stage) bool { return s.Name == name })
+	if !has {
+		return Stage{}
+	}
+	return *s
 }
 
 // Names lists all stages in their order. Those of a cluster are a subsequence of it.
-func Names() []string { return where(func(Stage) bool { return true }) }
+func Names() []string { return where(func(*Stage) bool { return true }) }
 
 // EditNames lists the stages that edit a document.
-func EditNames() []string { return where(func(s Stage) bool { return s.Edits }) }
+func EditNames() []string { return where(func(s *Stage) bool { return s.Edits }) }
 
 // UndoNames lists those that can be undone: an upgrade cannot.
-func UndoNames() []string { return where(func(s Stage) bool { return s.Edits && !s.upgrades }) }
+func UndoNames() []string { return where(func(s *Stage) bool { return s.Edits && !s.upgrades }) }
 
 // ShownByPods lists the stages whose result only the arguments of the managers' pods show.
-func ShownByPods() []string { return where(func(s Stage) bool { return s.byPods }) }
+func ShownByPods() []string { return where(func(s *Stage) bool { return s.byPods }) }
 
 // Where lists the stages after which something has to hold.
 func Where(holds func(Check) bool) []string {
-	return where(func(s Stage) bool { return holds(s.after(transform.Target{})) })
+	return where(func(s *Stage) bool { return holds(s.after(transform.Target{})) })
 }
 
-func where(is func(Stage) bool) []string {
-	return lists.Map(lists.Where(ordered(), is), func(s Stage) string { return s.Name })
+func where(is func(*Stage) bool) []string {
+	return lists.Map(lists.Where(ordered(), is), func(s *Stage) string { return s.Name })
 }
 
 // inTreeAlone is how a cluster is before all stages.

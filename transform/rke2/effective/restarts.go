@@ -29,10 +29,7 @@ func tier(c Class) int {
 // changes, tier by tier. It takes the order of control planes among each other, and that of workers.
 func (m *Machines) Restarts(after *Machines, controlPlanes, workers string) (list []transform.Restart) {
 	orders := [...]string{"the init node first, then one at a time", controlPlanes, workers}
-	later, processes := map[string]Class{}, map[[2]int]string{}
-	for _, class := range after.Classes {
-		later[class.Name] = class
-	}
+	later, processes := lists.By(after.Classes, func(c Class) string { return c.Name }), map[[2]int]string{}
 	classes := slices.Clone(m.Classes)
 	slices.SortStableFunc(classes, func(a, b Class) int { return cmp.Compare(tier(a), tier(b)) })
 	for _, class := range classes {
