@@ -1,0 +1,244 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
+)
+
+// WriteGitHub writes findings as workflow commands to an EscapingWriter, from which GitHub makes annotations
+// of the lines of a pull request.
+func (r *Results) WriteGitHub(w io.Writer) {
+	for _, f := range r.All() {
+		annotate(w, command(f), f.File, f.Line, f.Rule+acceptedMark(f), explained(f))
+	}
+	for _, e := range r.Errors {
+		annotate(w, "error", e.File, e.Line, cmp.Or(e.Rule, "rke-lm "+r.Verb), e.Message)
+	}
+}
+
+// command is what GitHub calls the severity. What is accepted does not fail a check.
+func command(f transform.Finding) string {
+	switch {
+	case f.Stops():
+		return "error"
+	case f.Severity == transform.Note, f.Accepted:
+		return "notice"
+	}
+	return "warning"
+}
+
+func annotate(w io.Writer, command, file string, line int, title, message string) {
+	place := ""
+	if file != "" {
+		place = "file=" + property.Replace(filepath.ToSlash(file)) + ","
+		if line > 0 {
+			place += fmt.Sprintf("line=%d,", line)
+		}
+	}
+	fmt.Fprintf(w, "%s::%s %stitle=%s::%s\n", mark, command, place, property.Replace(title), data.Replace(message))
+}
+
+// How workflow commands escape text (actions/toolkit, packages/core/src/command.ts).
+var (
+	data     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// The elements of JUnit's XML that CI systems read.
+type (
+	junitSuite struct { // or testsuites, which counts the same of its suites
+		XMLName  xml.Name
+		Name     string       `xml:"name,attr"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Errors   int          `xml:"errors,attr"`
+		Suites   []junitSuite `xml:"testsuite"`
+		Cases    []junitCase  `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string     `xml:"classname,attr"`
+		Name    string     `xml:"name,attr"`
+		File    string     `xml:"file,attr,omitempty"`
+		Line    int        `xml:"line,attr,omitempty"`
+		Failure *junitText `xml:"failure"`
+		Error   *junitText `xml:"error"`
+		Out     string     `xml:"system-out,omitempty"`
+	}
+	junitText struct {
+		Type    string `xml:"type,attr"`
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// WriteJUnit writes findings as tests: a suite for each subject, and a test for each
+// finding. Errors that count fail; other findings pass with their text as output.
+func (r *Results) WriteJUnit(w io.Writer) {
+	all := junitSuite{XMLName: xml.Name{Local: "testsuites"}, Name: "rke-lm " + r.Verb}
+	for _, s := range r.Subjects {
+		all.add(suite(all.Name, s))
+	}
+	if len(r.Findings) > 0 {
+		all.add(suite(all.Name, Subject{Title: r.Verb, Findings: r.Findings}))
+	}
+	for _, e := range r.Errors {
+		all.add(junitSuite{Name: cmp.Or(e.File, "input"), Tests: 1, Errors: 1, Cases: []junitCase{{
+			Class: all.Name, Name: "read", File: e.File, Line: e.Line, Error: &junitText{cmp.Or(e.Rule, "error"), e.Message, e.Message},
+		}}})
+	}
+	io.WriteString(w, xml.Header)
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	enc.Encode(all)
+	io.WriteString(w, "\n")
+}
+
+func (all *junitSuite) add(s junitSuite) {
+	all.Suites = append(all.Suites, s)
+	all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
+}
+
+func suite(class string, s Subject) junitSuite {
+	out := junitSuite{Name: s.Title}
+	for _, f := range s.Findings {
+		c := junitCase{Class: class, Name: junitName(f), File: f.File, Line: f.Line}
+		text := fmt.Sprintf("%s: %s", where(f), explained(f))
+		if f.Stops() {
+			c.Failure = &junitText{f.Rule, f.Message, text}
+			out.Failures++
+		} else {
+			c.Out = fmt.Sprintf("%s%s %s", f.Severity, acceptedMark(f), text)
+		}
+		out.Cases = append(out.Cases, c)
+	}
+	if len(s.Findings) == 0 {
+		out.Cases = []junitCase{{Class: class, Name: "no findings", File: s.File, Line: s.Line}}
+	}
+	out.Tests = len(out.Cases)
+	return out
+}
+
+// junitName distinguishes findings of one rule.
+func junitName(f transform.Finding) string {
+	if f.Path == "" {
+		return f.Rule
+	}
+	return f.Rule + " " + f.Path
+}
+
+func acceptedMark(f transform.Finding) string {
+	if f.Accepted {
+		return ", accepted"
+	}
+	return ""
+}
+
+// object is one of SARIF 2.1.0 (OASIS, sarif-v2.1.0-errata01). A test checks the whole against its schema.
+type object map[string]any
+
+const (
+	homePage  = "https://github.com/rke-lm/rke-lm"
+	rulesPage = homePage + "/blob/main/docs/rules.md"
+)
+
+// WriteSARIF writes findings for code scanning.
+func (r *Results) WriteSARIF(w io.Writer) {
+	rules, results, index := []object{}, []object{}, map[string]int{}
+	for _, f := range r.All() {
+		at, known := index[f.Rule]
+		if !known {
+			at = len(rules)
+			index[f.Rule], rules = at, append(rules, sarifRule(r.rule(f.Rule)))
+		}
+		results = append(results, sarifResult(f, at))
+	}
+	driver := object{"name": "rke-lm", "informationUri": homePage, "rules": rules}
+	if r.Version != "" {
+		driver["version"] = r.Version
+	}
+	invocation := object{"executionSuccessful": len(r.Errors) == 0}
+	if len(r.Errors) > 0 { // documents that were refused
+		invocation["toolExecutionNotifications"] = lists.Map(r.Errors, func(e Problem) object {
+			return located(object{"level": "error", "message": sarifText(e.Message)}, e.File, e.Line, "")
+		})
+	}
+	run := object{"tool": object{"driver": driver}, "columnKind": "utf16CodeUnits", "invocations": []object{invocation}, "results": results}
+	WriteJSON(w, object{
+		"$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+		"version": "2.1.0", "runs": []object{run},
+	})
+}
+
+func sarifText(text string) object { return object{"text": text} }
+
+func sarifRule(r transform.Rule) object {
+	out := object{"id": r.ID, "helpUri": rulesPage}
+	if former := transform.FormerName(r.ID); former != "" {
+		out["deprecatedIds"] = []string{former}
+	}
+	if r.Doc != "" {
+		out["shortDescription"] = sarifText(r.Doc)
+	}
+	if r.Severity != "" {
+		out["defaultConfiguration"] = object{"level": r.Severity}
+	}
+	return out
+}
+
+func sarifResult(f transform.Finding, rule int) object {
+	out := object{
+		"ruleId": f.Rule, "ruleIndex": rule, "level": f.Severity, "message": sarifText(explained(f)),
+		"partialFingerprints": object{"rkeLmFinding/v1": fingerprint(f)},
+	}
+	if f.Accepted {
+		out["suppressions"] = []object{{"kind": "external"}}
+	}
+	return located(out, f.File, f.Line, f.Path)
+}
+
+// located adds the place in a file, or of a cluster, if there is one.
+func located(of object, file string, line int, path string) object {
+	at := object{}
+	if file != "" {
+		physical := object{"artifactLocation": object{"uri": reference(file)}}
+		if line > 0 {
+			physical["region"] = object{"startLine": line}
+		}
+		at["physicalLocation"] = physical
+	}
+	if path != "" {
+		at["logicalLocations"] = []object{{"fullyQualifiedName": path}}
+	}
+	if len(at) > 0 {
+		of["locations"] = []object{at}
+	}
+	return of
+}
+
+// reference is a path as a URI reference: relative to the folder in which rke-lm runs, if
+// the path is.
+func reference(file string) string {
+	u := url.URL{Path: filepath.ToSlash(file)}
+	if filepath.IsAbs(file) {
+		u.Scheme = "file"
+	}
+	return u.String()
+}
+
+// fingerprint is the same as long as the finding is, whatever lines come before it.
+func fingerprint(f transform.Finding) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{f.Rule, f.File, f.Path, f.Message}, "\x00")))
+	return fmt.Sprintf("%x", sum[:16])
+}
