@@ -5,6 +5,8 @@ package git
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path"
@@ -76,4 +78,95 @@ func Top(folder string) (top, real string) {
 			return "", folder
 		}
 	}
+}
+
+// File is a file of a commit, or of the working tree.
+type File struct {
+	Path string // in the repository, with slashes
+	Hash string // of its bytes; "" for one of the working tree
+	mode string
+}
+
+const submodule = "160000"
+
+// Kind is "" for a file that holds text of its own, and names what else it is.
+func (f File) Kind() string {
+	switch {
+	case strings.HasPrefix(f.mode, "100"):
+		return ""
+	case f.mode == submodule:
+		return "submodule"
+	}
+	return "symbolic link"
+}
+
+// Change is a file before and after; one of them is nil for a file that is added or
+// removed. A file that was renamed has both. Links and submodules are files here.
+type Change struct{ Before, After *File }
+
+// Changes lists the files that differ between a commit and another one, or with "" the
+// working tree, with files there that git does not know yet and does not ignore.
+func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, error) {
+	args := []string{"diff", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-relative", "--ignore-submodules=dirty", from}
+	if to != "" {
+		args = append(args, to)
+	}
+	out, err := r.git(ctx, append(args, "--")...)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := parseRaw(strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), to == "")
+	if err != nil || to != "" {
+		return changes, err
+	}
+	out, err = r.git(ctx, "ls-files", "-z", "--others", "--exclude-standard")
+	for p := range strings.SplitSeq(string(out), "\x00") {
+		if p != "" {
+			changes = append(changes, Change{After: &File{Path: strings.TrimSuffix(p, "/"), mode: r.modeOf(p)}})
+		}
+	}
+	return changes, err
+}
+
+// modeOf is what git would make of a file that it does not know yet; a repository ends in a slash.
+func (r *Repository) modeOf(name string) string {
+	if _, err := os.Readlink(filepath.Join(r.top, name)); err == nil {
+		return "120000"
+	} else if strings.HasSuffix(name, "/") {
+		return submodule
+	}
+	return "100644"
+}
+
+// parseRaw reads what git diff --raw -z prints: for each file its modes, hashes and
+// status, and its path, or both where it was renamed.
+func parseRaw(fields []string, workTree bool) ([]Change, error) {
+	var changes []Change
+	for i := 0; i < len(fields) && fields[i] != ""; {
+		info := strings.Fields(strings.TrimPrefix(fields[i], ":"))
+		paths := 1
+		if len(info) == 5 && strings.ContainsAny(info[4][:1], "RC") {
+			paths = 2
+		}
+		if len(info) != 5 || i+paths >= len(fields) {
+			return nil, errors.New("git diff --raw: its output has another form than expected; report this as a bug of rke-lm, with the version of git")
+		}
+		was, is := fields[i+1], fields[i+paths]
+		i += 1 + paths
+		if info[4] == "U" {
+			return nil, fmt.Errorf("%s: a merge is in progress and the file has conflicts; resolve them first", is)
+		}
+		c := Change{&File{was, info[2], info[0]}, &File{is, info[3], info[1]}}
+		if workTree {
+			c.After.Hash = ""
+		}
+		switch info[4] {
+		case "A":
+			c.Before = nil
+		case "D":
+			c.After = nil
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
 }

@@ -9,9 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -140,4 +143,113 @@ func kind(m fs.FileMode) string {
 		return "a pipe"
 	}
 	return "something special"
+}
+
+// Covers returns the first path whose search would enter the given folder, which
+// need not be there yet.
+func Covers(paths []string, folder string) (path string, covered bool) {
+	inner := futurePath(folder)
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil || !info.IsDir() {
+			continue
+		}
+		if rel, err := filepath.Rel(realPath(p), inner); err == nil && entered(rel) {
+			return p, true
+		}
+	}
+	return "", false
+}
+
+// entered reports whether a search enters a folder: it stays
+// below its start and meets nothing hidden.
+func entered(rel string) bool {
+	hidden := func(part string) bool { return strings.HasPrefix(part, ".") }
+	return rel == "." || !slices.ContainsFunc(strings.Split(rel, string(filepath.Separator)), hidden)
+}
+
+// futurePath is realPath for a file or folder that may have yet to be made.
+func futurePath(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	missing := ""
+	for at := abs; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); err == nil {
+			return filepath.Join(realPath(at), missing)
+		}
+		if at == filepath.Dir(at) {
+			return abs
+		}
+		missing = filepath.Join(filepath.Base(at), missing)
+	}
+}
+
+// Absolute returns the absolute path of a file, or of what was one, and "" for a stream, and without a working folder.
+func (s Source) Absolute() string {
+	if !s.IsFile() {
+		return s.at
+	}
+	at, _ := filepath.Abs(s.Path)
+	return at
+}
+
+// Excluded are patterns of files and folders that are left out.
+type Excluded struct {
+	globs []string
+	from  string // the folder, as an absolute path
+}
+
+// Exclude checks patterns. One without a slash is for a name in any folder, others are for paths as
+// seen from a folder, in which ** is for any number of folders.
+func Exclude(from string, globs []string) (e Excluded, err error) {
+	if len(globs) == 0 {
+		return e, nil
+	}
+	if e.from, err = filepath.Abs(from); err != nil {
+		return e, err
+	}
+	for _, glob := range globs {
+		if glob == "" || !doublestar.ValidatePattern(glob) {
+			return e, fmt.Errorf("%q is not a pattern; use one such as values*.yaml, charts or clusters/**/test", glob)
+		}
+		clean := path.Clean(glob)
+		if !strings.Contains(clean, "/") && !strings.HasPrefix(glob, "./") {
+			clean = "**/" + clean
+		}
+		e.globs = append(e.globs, clean)
+	}
+	return e, nil
+}
+
+// Has reports whether a file or folder, or a folder that it is in, is left out.
+func (e Excluded) Has(name string) bool { return e.By(name) != "" }
+
+// By is the pattern that leaves out a file or folder, or a folder that it is in; "" for none.
+func (e Excluded) By(name string) string {
+	absolute, err := filepath.Abs(name)
+	if len(e.globs) == 0 || err != nil {
+		return ""
+	}
+	for at := absolute; ; at = filepath.Dir(at) {
+		if by := e.matching(at); by != "" || at == filepath.Dir(at) || at == e.from {
+			return strings.TrimPrefix(by, "**/")
+		}
+	}
+}
+
+// matching compares a path as seen from the folder of the patterns, and as it is.
+func (e Excluded) matching(at string) string {
+	whole := filepath.ToSlash(at)
+	seen := whole
+	if rel, err := filepath.Rel(e.from, at); err == nil {
+		seen = filepath.ToSlash(rel)
+	}
+	for _, glob := range e.globs {
+		if doublestar.MatchUnvalidated(glob, seen) || path.IsAbs(glob) && doublestar.MatchUnvalidated(glob, whole) {
+			return glob
+		}
+	}
+	return ""
 }
