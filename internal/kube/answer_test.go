@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -14,14 +15,100 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 )
+
+// A refusal says why in whichever form it comes.
+func TestTheMessageOfARefusalIsReadInProtobuf(t *testing.T) {
+	body := enveloped(t, "Status", &metav1.Status{Message: "nodes is forbidden"})
+	f := newFailure(&http.Response{StatusCode: http.StatusForbidden}, Answer{Body: body})
+	assert.True(t, f.Message == "nodes is forbidden" && !f.page, f)
+}
+
+func pods(n int) *corev1.PodList {
+	l := &corev1.PodList{ListMeta: metav1.ListMeta{Continue: "further", ResourceVersion: "7"}}
+	for i := range n {
+		l.Items = append(l.Items, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i), Annotations: map[string]string{"filler": strings.Repeat("x", 1000)}}})
+	}
+	return l
+}
+func names(p *corev1.Pod, kept []string) []string { return append(kept, p.Name) }
+
+// zipped serves a text compressed, and cuts so many bytes off its end.
+func zipped(t *testing.T, text []byte, cut int) *Client {
+	t.Helper()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write(text)
+	z.Close()
+	return answering(t, func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, r.Header.Get("Accept-Encoding"), "gzip", "it asks for")
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Write(packed.Bytes()[:packed.Len()-cut])
+	})
+}
+
+func TestCompressedAnswersAreReadWhole(t *testing.T) {
+	text := bytes.Repeat([]byte("a line of text\n"), 10_000)
+	for cut, whole := range map[int]bool{0: true, 1: false, 8: false, 100: false} {
+		synctest.Test(t, func(t *testing.T) {
+			a, err := zipped(t, text, cut).Do(t.Context(), Request{What: "get a text", Method: http.MethodGet, Path: "/"})
+			assert.Truef(t, whole == (err == nil) && (!whole || bytes.Equal(a.Body, text)), "without %d bytes: %d of %d bytes, %v", cut, len(a.Body), len(text), err)
+		})
+	}
+}
+
+// slowly writes a byte, again and again after a pause.
+func slowly(pause time.Duration, times int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for range times {
+			select {
+			case <-time.After(pause):
+			case <-r.Context().Done():
+				return
+			}
+			w.Write([]byte(" "))
+			http.NewResponseController(w).Flush()
+		}
+	}
+}
+
+func TestASilentServerIsNotWaitedFor(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer http.HandlerFunc
+		took   time.Duration
+		want   string // "" for an answer
+	}{
+		{"nothing comes", slowly(time.Hour, 1), silentTime, "get nodes: the API server stopped responding in the middle; check the network and the API server, and run the command again"},
+		{"nothing follows the first bytes", func(w http.ResponseWriter, r *http.Request) {
+			slowly(time.Second, 1)(w, r)
+			slowly(time.Hour, 1)(w, r)
+		}, time.Second + silentTime, "get nodes: the API server stopped responding in the middle;"},
+		{"it is slow, and continues", slowly(silentTime-time.Second, 6), 6 * (silentTime - time.Second), ""},
+		{"it is slow without an end", slowly(silentTime-time.Second, 1000), answerTime, "get nodes: context deadline exceeded"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client := answering(t, c.answer)
+				client.retry.allowed = 0
+				start := time.Now()
+				_, err := client.Do(t.Context(), get)
+				assert.Equal(t, time.Since(start), c.took)
+				assert.Truef(t, (err == nil) == (c.want == "") && (err == nil || strings.HasPrefix(err.Error(), c.want)), "%v", err)
+			})
+		})
+	}
+}
 
 // serving returns a client of a server that counts the requests, with small bounds.
 func serving(t *testing.T, answer http.HandlerFunc) (*Client, *int) {
