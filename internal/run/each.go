@@ -16,7 +16,10 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Names of files that are of one cluster, as in Finder.Only and in errors: with the host names of its Nodes, and with
@@ -116,6 +119,25 @@ func States[T any](results []Result[T], alone bool) (s report.States) {
 		}
 	}
 	s.Alone = len(left) == 1 && len(s.Of) == 1
+	return s
+}
+
+// States are the states of the clusters, with the command that checks those that were changed.
+func (a Apply) States(results []Result[Applied]) report.States {
+	changed := lists.Where(results, func(r Result[Applied]) bool { return r.Made.Changed })
+	s := States(results, len(changed) == 1)
+	for i, r := range changed {
+		check := action.Words(stages.VerifyCommand(r.Made.Verify, r.Made.Planned)...)
+		switch {
+		case i == 0:
+			s.Check, s.Live = check, r.Live.Name()
+		case check != s.Check:
+			s.Check = "rke-lm verify --stage STAGE"
+		}
+		if i > 0 && s.Live != "" {
+			s.Live = "CLUSTER"
+		}
+	}
 	return s
 }
 

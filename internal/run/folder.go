@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -270,4 +271,55 @@ func (s start) name() string {
 		return "the top folder of the repository"
 	}
 	return "the folder " + filepath.ToSlash(rel) + " of the repository"
+}
+
+// hides reports whether a plan.json lists the file of a cluster, as one of its plan.
+func hides(saved []*clusters.Saved, before *review.Side) bool {
+	return slices.ContainsFunc(saved, func(s *clusters.Saved) bool {
+		return s.Name == before.Docs[0].File() && before.Identity().Is(s.Plan.Cluster)
+	})
+}
+
+// unplannedFiles are the files that a plan.json of the change lists, but for those that the plan of a cluster
+// has. Nothing reads them as clusters once the change is merged, so each is made again and compared.
+func unplannedFiles(saved []*clusters.Saved, before, after []*review.Side) []*clusters.Saved {
+	type planned struct {
+		*review.Side
+		folder string
+	}
+	made := map[planned][]action.File{}
+	return lists.Where(saved, func(file *clusters.Saved) bool {
+		of := func(s *review.Side) bool { return s.Identity().Is(file.Plan.Cluster) }
+		has := func(s *review.Side) bool {
+			key := planned{s, filepath.Dir(file.Name)}
+			if _, is := made[key]; !is && of(s) {
+				made[key] = filesOf(s, file.Plan.Target)
+			}
+			return slices.ContainsFunc(made[key], func(f action.File) bool {
+				return f.Name == filepath.Base(file.Name) && f.Content == string(file.Bytes)
+			})
+		}
+		return !slices.ContainsFunc(after, of) || !slices.ContainsFunc(slices.Concat(after, before), has)
+	})
+}
+
+// filesOf are the files of all plans of a cluster; none if it cannot be planned.
+func filesOf(s *review.Side, target transform.Target) (all []action.File) {
+	target.Related = s.Related
+	_ = transform.Guard(s.Docs[0].File(), func() error {
+		plans, err := plan.Sequence(s.Format, s.Docs, target)
+		if err != nil {
+			return err
+		}
+		for _, p := range plans {
+			n := len(p.Start)
+			files, err := planFiles(p, report.NewPlan(p, ""), "", make([]string, n), clusters.Cluster{Sources: make([]source.Source, n)}, nil)
+			if err != nil {
+				return err
+			}
+			all = append(all, files...)
+		}
+		return nil
+	})
+	return all
 }

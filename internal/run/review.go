@@ -9,19 +9,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
+	"path"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/config"
 	"github.com/rke-lm/rke-lm/internal/git"
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -265,53 +262,68 @@ func (r *reviewing) leftOut(ctx context.Context, pattern string, v *clusters.Com
 	return review.Excluded(pattern, len(files), slices.Sorted(maps.Keys(hidden)), r.excluding, accept)
 }
 
-// hides reports whether a plan.json lists the file of a cluster, as one of its plan.
-func hides(saved []*clusters.Saved, before *review.Side) bool {
-	return slices.ContainsFunc(saved, func(s *clusters.Saved) bool {
-		return s.Name == before.Docs[0].File() && before.Identity().Is(s.Plan.Cluster)
-	})
-}
-
-// unplannedFiles are the files that a plan.json of the change lists, but for those that the plan of a cluster
-// has. Nothing reads them as clusters once the change is merged, so each is made again and compared.
-func unplannedFiles(saved []*clusters.Saved, before, after []*review.Side) []*clusters.Saved {
-	type planned struct {
-		*review.Side
-		folder string
+// counting returns the settings of the file of a commit that counts for the current folder, and the
+// name of that file; "" for none.
+func (r *reviewing) counting(ctx context.Context, commit string) ([]review.Setting, string, error) {
+	places := lists.Map(r.repo.Above(), func(folder string) string { return path.Join(folder, config.Name) })
+	if r.Config != "" {
+		place, inside := r.repo.Path(r.Config)
+		if !inside {
+			settings, err := config.Read(r.Config, r.Kinds)
+			return settings, r.Config, err
+		}
+		places = []string{place}
 	}
-	made := map[planned][]action.File{}
-	return lists.Where(saved, func(file *clusters.Saved) bool {
-		of := func(s *review.Side) bool { return s.Identity().Is(file.Plan.Cluster) }
-		has := func(s *review.Side) bool {
-			key := planned{s, filepath.Dir(file.Name)}
-			if _, is := made[key]; !is && of(s) {
-				made[key] = filesOf(s, file.Plan.Target)
-			}
-			return slices.ContainsFunc(made[key], func(f action.File) bool {
-				return f.Name == filepath.Base(file.Name) && f.Content == string(file.Bytes)
-			})
+	for _, place := range places {
+		if f, found, err := r.repo.File(ctx, commit, place); err != nil || found {
+			settings, err := r.settings(&f, err)
+			return settings, r.repo.Name(place), err
 		}
-		return !slices.ContainsFunc(after, of) || !slices.ContainsFunc(slices.Concat(after, before), has)
-	})
+	}
+	return nil, "", nil
 }
 
-// filesOf are the files of all plans of a cluster; none if it cannot be planned.
-func filesOf(s *review.Side, target transform.Target) (all []action.File) {
-	target.Related = s.Related
-	_ = transform.Guard(s.Docs[0].File(), func() error {
-		plans, err := plan.Sequence(s.Format, s.Docs, target)
+// settings reads the configuration that a file of a commit or of the working tree is; none for nil.
+func (r *reviewing) settings(f *git.File, err error) ([]review.Setting, error) {
+	if f == nil || err != nil || f.Kind() != "" {
+		return nil, err
+	}
+	name := r.repo.Name(f.Path)
+	if f.Hash == "" {
+		return config.Read(name, r.Kinds)
+	}
+	text, err := r.repo.Read(*f, config.MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	return config.Parse(name, text, r.Kinds)
+}
+
+// reconfigured reports what the change does to configuration files, those of all folders: rke-lm
+// reads the nearest one.
+func (r *reviewing) reconfigured() {
+	named, _ := r.repo.Path(r.Config)
+	is := func(f *git.File) *git.File {
+		if f == nil || path.Base(f.Path) != config.Name && (r.Config == "" || f.Path != named) {
+			return nil
+		}
+		return f
+	}
+	for _, c := range r.changes {
+		was, has := is(c.Before), is(c.After)
+		if was == nil && has == nil {
+			continue
+		}
+		before, err := r.settings(was, nil)
+		after, err := r.settings(has, err)
+		if has != nil && has.Kind() != "" {
+			err = fmt.Errorf("%s: a %s in the change, which is not read; replace it by a file", r.repo.Name(has.Path), has.Kind())
+		}
 		if err != nil {
-			return err
+			r.Errs = append(r.Errs, err)
+			continue
 		}
-		for _, p := range plans {
-			n := len(p.Start)
-			files, err := planFiles(p, report.NewPlan(p, ""), "", make([]string, n), clusters.Cluster{Sources: make([]source.Source, n)}, nil)
-			if err != nil {
-				return err
-			}
-			all = append(all, files...)
-		}
-		return nil
-	})
-	return all
+		found := review.Configuration(r.repo.Name(cmp.Or(has, was).Path), before, after, len(r.Result.Clusters) > 0, r.Target.Accept)
+		r.Result.Found(found...)
+	}
 }
