@@ -74,7 +74,11 @@ func (r *run) change(ctx context.Context, a action.Action) error {
 	case action.CopySecret:
 		return r.copySecret(ctx, op)
 	case action.Delete:
-		return r.deleteKinds(ctx, op.Namespace, op.Kinds, op.Name)
+		list, err := r.existing(ctx, op.Namespace, op.Kinds, op.Name)
+		if err != nil {
+			return err
+		}
+		return forEach(ctx, list, r.drop)
 	case action.HelmUpgrade:
 		return r.helm.upgrade(ctx, a, op)
 	case action.HelmUninstall:
@@ -112,13 +116,11 @@ func (r *run) applyText(ctx context.Context, server, text string) error {
 		if err != nil {
 			return err
 		}
-		if !d.Root().IsMap() {
+		root := d.Root()
+		if !root.IsMap() {
 			continue
 		}
-		o := Ref{Server: server}
-		o.Kind, _ = d.Root().Get("kind").String()
-		o.Namespace, _ = d.Root().Get("metadata", "namespace").String()
-		o.Name, _ = d.Root().Get("metadata", "name").String()
+		o := Ref{Server: server, Kind: root.StringAt("kind"), Namespace: root.StringAt("metadata", "namespace"), Name: root.StringAt("metadata", "name")}
 		if err := r.apply(ctx, o, d.Bytes()); err != nil {
 			return err
 		}
@@ -168,15 +170,6 @@ func (r *run) copySecret(ctx context.Context, a action.CopySecret) error {
 		return fmt.Errorf("the %s has no key %s; correct the cloud-provider-config that refers to it", from, action.SecretCredential)
 	}
 	return r.applySecret(ctx, kubeSystem, a.To, a.Key, value)
-}
-
-// deleteKinds deletes objects of some kinds, as far as they are there.
-func (r *run) deleteKinds(ctx context.Context, namespace, kinds, name string) error {
-	list, err := r.existing(ctx, namespace, kinds, name)
-	if err != nil {
-		return err
-	}
-	return forEach(ctx, list, r.drop)
 }
 
 // drop deletes an object, as a write of the run.

@@ -31,16 +31,6 @@ func (c *canaryService) service() Ref {
 	return c.own("Service", check.CanaryName, check.CanaryName)
 }
 
-// Unproven says what the cloud controllers did that they must not have done.
-type Unproven struct{ Problems []string }
-
-func (u *Unproven) Error() string {
-	return "the canary check failed: " + strings.Join(u.Problems, "; ") + "; check the log of the cloud-controller-manager"
-}
-
-// ExitCode is that of a check that does not pass.
-func (*Unproven) ExitCode() transform.ExitCode { return transform.ExitFailed }
-
 // begin deletes what a run that was killed has left, and keeps what is compared at the end.
 func (c *canaryService) begin(ctx context.Context) error {
 	if err := c.sweep(ctx); err != nil {
@@ -162,7 +152,7 @@ func (c *canaryService) compare(ctx context.Context) error {
 		return err
 	}
 	if problems := c.before.Problems(seen.Nodes, events); len(problems) > 0 {
-		return &Unproven{problems}
+		return transform.NewError(transform.ExitFailed, "the canary check failed: "+strings.Join(problems, "; ")+"; check the log of the cloud-controller-manager")
 	}
 	return nil
 }

@@ -166,7 +166,7 @@ func (r *run) admit(ctx context.Context) error {
 	if around.Release, err = r.upgraded(ctx); err != nil {
 		return err
 	}
-	findings := rollout.Preconditions(around, r.Accept)
+	findings := rollout.Preconditions(around, r.Planner.Target.Accept)
 	r.noteFindings(findings)
 	return rollout.Refuse(r.Object.Title(), findings)
 }
@@ -203,7 +203,7 @@ func (r *run) allow(context.Context) error {
 	if r.progress.last() != "" {
 		return nil // it is waited for, once the lock is there
 	}
-	verdict := check.Evaluate(r.seen, check.Choice{Check: stages.After("", r.plan.Target), Version: r.Planner.Target.Version, Accept: r.Accept})
+	verdict := check.Evaluate(r.seen, check.Choice{Check: stages.After("", r.plan.Target), Version: r.Planner.Target.Version, Accept: r.Planner.Target.Accept})
 	r.noteFindings(verdict.Findings)
 	if open := transform.Stopping(verdict.Findings); len(open) > 0 {
 		return blockedBy("", open, check.Rules())

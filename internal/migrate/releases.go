@@ -40,14 +40,12 @@ const recordPrefix = "sh.helm.release.v1."
 // records lists what helm keeps of a release, by revision.
 func (r *run) records(ctx context.Context, namespace, release string) ([]record, error) {
 	q := kube.Resource{Version: "v1", Name: "secrets", Namespace: namespace, Kind: "SecretList", Options: metav1.ListOptions{LabelSelector: "owner=helm,name=" + release}}
-	list, err := kube.Collect(ctx, r.observer.Client, q, func(s *corev1.Secret, kept []record) []record { return append(kept, recordOf(s, release)) })
+	list, err := kube.Collect(ctx, r.observer.Client, q, func(s *corev1.Secret, kept []record) []record {
+		number, _ := strconv.Atoi(strings.TrimPrefix(s.Name, recordPrefix+release+".v"))
+		return append(kept, record{s.Namespace, release, s.Name, number, s.Labels["status"], s.CreationTimestamp.UTC()})
+	})
 	slices.SortFunc(list, func(a, b record) int { return cmp.Compare(a.Revision, b.Revision) })
 	return list, kube.Refusal(err)
-}
-
-func recordOf(s *corev1.Secret, release string) record {
-	number, _ := strconv.Atoi(strings.TrimPrefix(s.Name, recordPrefix+release+".v"))
-	return record{s.Namespace, release, s.Name, number, s.Labels["status"], s.CreationTimestamp.UTC()}
 }
 
 // nextRecord is the name of the record that the next helm will make.
@@ -97,7 +95,7 @@ func (h helm) keepsValues(ctx context.Context, op action.HelmUpgrade) error {
 	if err != nil {
 		return err
 	}
-	findings := rollout.Preconditions(rollout.Change{Title: h.Object.Title(), Release: seen}, h.Accept)
+	findings := rollout.Preconditions(rollout.Change{Title: h.Object.Title(), Release: seen}, h.Planner.Target.Accept)
 	if stop := transform.Stopping(findings); len(stop) > 0 {
 		return blockedBy(h.transition.Step.Stage.Name, stop, rollout.Rules())
 	}

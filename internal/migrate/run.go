@@ -158,7 +158,6 @@ type Options struct {
 	Server  *rancher.Server
 	Object  rancher.Object // of the cluster
 	Planner transition.Planner
-	Accept  []string // rules whose errors are accepted
 
 	Until        string // the last stage of a migration; "" for all
 	EtcdSnapshot bool   // take snapshots of etcd

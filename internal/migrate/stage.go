@@ -111,10 +111,7 @@ func (r *run) order(ctx context.Context, t transition.Transition) (string, error
 		return "", err
 	}
 	seen, err := r.Server.Rollout(ctx, r.Object)
-	if err != nil {
-		return "", err
-	}
-	return rollout.OrderText(rollout.Order(seen, r.Planner.Format.Live.Roles, changes)), nil
+	return rollout.OrderText(rollout.Order(seen, r.Planner.Format.Live.Roles, changes)), err
 }
 
 // edit writes the stage's document and waits until every machine has it.

@@ -110,10 +110,7 @@ func (r *run) rollout(ctx context.Context, wanted rollout.Wanted) (rollout.Progr
 		return rollout.Progress{}, errOvertaken
 	}
 	seen, err := r.Server.Rollout(ctx, now)
-	if err != nil {
-		return rollout.Progress{}, err
-	}
-	return rollout.Evaluate(seen, wanted), nil
+	return rollout.Evaluate(seen, wanted), err
 }
 
 // failures are what was said of machines whose plans fail, by their names.
@@ -136,7 +133,7 @@ func (f failures) note(machines []rollout.MachineProgress, emit func(string)) {
 
 // check waits until the cluster shows what has to hold.
 func (r *run) check(ctx context.Context, c stages.Check) error {
-	choice := check.Choice{Check: c, Version: r.Planner.Target.Version, Accept: r.Accept}
+	choice := check.Choice{Check: c, Version: r.Planner.Target.Version, Accept: r.Planner.Target.Accept}
 	var twice time.Time // since when two owners are seen; zero while they are not
 	shown := false      // whether the findings were shown, which a rollback may need at once
 	err := r.await(ctx, func(ctx context.Context) (condition, error) {

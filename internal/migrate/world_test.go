@@ -65,7 +65,9 @@ func until(stage string) choices { return func(_ *world, o *migrate.Options) { o
 func downTo(stage string) choices { return func(_ *world, o *migrate.Options) { o.Planner.To = stage } }
 
 func accepting(rules ...string) choices {
-	return func(_ *world, o *migrate.Options) { o.Accept = rules }
+	return func(_ *world, o *migrate.Options) {
+		o.Planner.Target.Accept = append(o.Planner.Target.Accept, rules...)
+	}
 }
 
 func snapshotting(_ *world, o *migrate.Options) { o.EtcdSnapshot = true }

@@ -112,7 +112,13 @@ func (m *Migrate) Many(ctx context.Context) (s migrate.Summary, err error) {
 		return s, err
 	}
 	m.Waves = transition.Split(names, canaries, m.Size)
-	f := &migrate.Fleet{Waves: m.Waves, Limits: m.Limits, Refused: m.refused(ctx, objects), Agree: m.Agree}
+	f := &migrate.Fleet{Waves: m.Waves, Limits: m.Limits, Refused: map[string]error{}, Agree: m.Agree}
+	for _, o := range objects { // before any of them is changed
+		f.Refused[o.Title()] = transform.Guard(o.Title(), func() error {
+			_, err := m.Plan(ctx, o)
+			return err
+		})
+	}
 	f.Open = func(cluster string) (migrate.Options, error) { // with connections of its own, as a run over one cluster has
 		server, err := m.Connect(RetryTime)
 		if err != nil {
@@ -144,18 +150,6 @@ func (m *Migrate) namedIn(objects []rancher.Object) (titles []string, err error)
 	return titles, nil
 }
 
-// refused is why clusters cannot be planned, before any of them is changed; nil for one that can.
-func (m *Migrate) refused(ctx context.Context, objects []rancher.Object) map[string]error {
-	list := map[string]error{}
-	for _, o := range objects {
-		list[o.Title()] = transform.Guard(o.Title(), func() error {
-			_, err := m.Plan(ctx, o)
-			return err
-		})
-	}
-	return list
-}
-
 // over is the run over a cluster; over one of many with the commands for it alone.
 func (m *Migrate) over(ctx context.Context, server *rancher.Server, o rancher.Object) (r migrate.Options, err error) {
 	r = m.Chosen
@@ -174,7 +168,7 @@ func (m *Migrate) over(ctx context.Context, server *rancher.Server, o rancher.Ob
 		return r, err
 	}
 	r.Given = (&Arguments{Engine: m.Engine, Server: server, Object: o}).Of
-	r.Accept, r.Interval, r.User = r.Planner.Target.Accept, 2*time.Second, currentUser()
+	r.Interval, r.User = 2*time.Second, currentUser()
 	return r, nil
 }
 

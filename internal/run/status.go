@@ -179,7 +179,10 @@ func (s Status) managed(ctx context.Context, t target) (Inspected, error) {
 	all, of := s.migrations(ctx, t)
 	var done atomic.Int64
 	read := func(o rancher.Object) Inspected {
-		r := s.read(ctx, t, o, of[o.FullName()])
+		r := guarded(o.Title(), func() Inspected {
+			return lineOf(s.provisioned(ctx, &clusters.Live{Server: t.server, Object: o}), transform.ExitDone)
+		})
+		r.Clusters[0].Migrations = of[o.FullName()]
 		if n := done.Add(1); t.manages {
 			s.Progress.Reached("clusters", int(n), len(objects))
 		}
@@ -195,15 +198,6 @@ func (s Status) managed(ctx context.Context, t target) (Inspected, error) {
 		}
 	}
 	return all, nil
-}
-
-// read returns the line of a cluster of a Rancher, which some LeaderMigrations have.
-func (s Status) read(ctx context.Context, t target, o rancher.Object, migrations []string) Inspected {
-	r := guarded(o.Title(), func() Inspected {
-		return lineOf(s.provisioned(ctx, &clusters.Live{Server: t.server, Object: o}), transform.ExitDone)
-	})
-	r.Clusters[0].Migrations = migrations
-	return r
 }
 
 // itself looks at a cluster.

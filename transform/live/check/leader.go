@@ -211,7 +211,7 @@ func (j *evaluation) term(name string) leading {
 		l.missing = j.notKept(name)
 	case life == observed.Dead:
 		l.unknown, l.passes = fmt.Sprintf("acquiring the expired lease %s can take %d seconds, and it was not renewed for %.0f", name, takeover, record.SilentSeconds), true
-	case record.Acquired.IsZero() || term >= proof || term > 0 && !j.restarted():
+	case record.Acquired.IsZero() || term >= proof || term > 0 && !j.any(observed.CloudManager, restarted):
 	case j.FollowedSeconds >= longEnough:
 		l.missing = j.notKept(name)
 	default:
@@ -225,10 +225,7 @@ func (j *evaluation) notKept(name string) string {
 	return fmt.Sprintf("in %.0f seconds no cloud-controller-manager kept the lease %s: it exits when it becomes the leader", j.FollowedSeconds, name)
 }
 
-// restarted reports whether a cloud-controller-manager did.
-func (j *evaluation) restarted() bool {
-	return j.any(observed.CloudManager, func(p Process) bool { return p.Restarts > 0 })
-}
+func restarted(p Process) bool { return p.Restarts > 0 }
 
 // owning checks whether who leads also owns the cloud controllers, once no one else
 // can. What is wrong with the migration lease is for its own rules to say.

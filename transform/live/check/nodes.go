@@ -110,9 +110,8 @@ var nodeRules = []rule{
 			if !k8s.From(j.Choice.Version, aws.FirstWithout) {
 				return
 			}
-			from := lists.Flat(j.Nodes, func(n observed.Node) []string { return n.ECRImages })
-			slices.Sort(from)
-			if from = slices.Compact(from); len(from) > 0 {
+			images := lists.Flat(j.Nodes, func(n observed.Node) []string { return n.ECRImages })
+			if from := lists.Distinct(slices.Sorted(slices.Values(images))); len(from) > 0 {
 				found.On("nodes", "pods use images from ECR ("+rules.Some(from)+"), and the kubelet of 1.27 has no credentials for ECR", "configure the credential provider ecr-credential-provider in the kubelets before the upgrade")
 			}
 		}, Lacks: seen(observed.Nodes)},

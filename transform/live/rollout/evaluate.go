@@ -36,7 +36,9 @@ func Evaluate(seen Objects, wanted Wanted) Progress {
 		if m.Deleting {
 			continue
 		}
-		one := m.evaluate(wanted)
+		one := m.tries()
+		one.Waiting = m.waiting(wanted)
+		one.Done = one.Waiting == ""
 		p.Machines = append(p.Machines, one)
 		p.Failed = cmp.Or(p.Failed, m.failed(wanted))
 		if !one.Done && p.Waiting == "" {
@@ -190,14 +192,6 @@ func migratedEngine(config map[string]any) map[string]any {
 	}
 	kept["services"] = named
 	return kept
-}
-
-// evaluate reports how far a machine has come.
-func (m Machine) evaluate(wanted Wanted) MachineProgress {
-	p := m.tries()
-	p.Waiting = m.waiting(wanted)
-	p.Done = p.Waiting == ""
-	return p
 }
 
 // tries reports how the tries of its plan went.

@@ -237,11 +237,10 @@ func ReadPlan(data map[string][]byte) *Plan {
 const noLimit = -1
 
 func number(text []byte, otherwise int) int {
-	n, err := strconv.Atoi(string(text))
-	if err != nil {
-		return otherwise
+	if n, err := strconv.Atoi(string(text)); err == nil {
+		return n
 	}
-	return n
+	return otherwise
 }
 
 // configIn returns the configuration that a plan puts on its machine. Rancher

@@ -61,8 +61,7 @@ func read(text string) (values, bool) {
 	if err != nil || !d.Root().IsMap() {
 		return values{}, false
 	}
-	tag, _ := d.Root().Get("image", "tag").String()
-	return values{args.Of(d.Root().Get("args").Value()), tag}, true
+	return values{args.Of(d.Root().Get("args").Value()), d.Root().StringAt("image", "tag")}, true
 }
 
 // installed reports whether a DaemonSet runs with exactly these values.

@@ -231,12 +231,11 @@ func Cordon(node *yamledit.Document, run string) (*yamledit.Document, error) {
 // without the mark stays as it is.
 func Release(node *yamledit.Document, run string) (*yamledit.Document, error) {
 	root := node.Root()
-	mark := root.Get("metadata", "annotations", action.CordonAnnotation)
-	if text, _ := mark.String(); text != run {
+	if !Marked(node, run) {
 		return node, nil
 	}
 	e := node.Edit()
-	e.Remove(mark)
+	e.Remove(root.Get("metadata", "annotations", action.CordonAnnotation))
 	if at := root.Get("spec", unschedulable); at.Exists() {
 		e.Remove(at)
 	}
@@ -246,8 +245,7 @@ func Release(node *yamledit.Document, run string) (*yamledit.Document, error) {
 
 // Marked reports whether a run cordoned a Node.
 func Marked(node *yamledit.Document, run string) bool {
-	text, _ := node.Root().Get("metadata", "annotations", action.CordonAnnotation).String()
-	return text == run
+	return node.Root().StringAt("metadata", "annotations", action.CordonAnnotation) == run
 }
 
 // WithoutProviderID are the Nodes without a provider ID of AWS.

@@ -189,13 +189,9 @@ func RollbackOrder(p *plan.Plan, to string) ([]string, error) {
 			return nil, err
 		}
 	}
-	var names []string
-	for _, s := range slices.Backward(p.Steps) {
-		if s.Stage.Name == to {
-			break
-		}
-		names = append(names, s.Stage.Name)
-	}
+	names := lists.Map(p.Steps, func(s plan.Step) string { return s.Stage.Name })
+	names = names[slices.Index(names, to)+1:]
+	slices.Reverse(names)
 	return names, nil
 }
 
@@ -262,34 +258,21 @@ func (r Planner) CheckRollback(p *plan.Plan, names []string, seen *observed.Obse
 // Changes reports which machines an edit changes, by their labels. A manifest that is
 // applied changes no machine, and a new release all.
 func (r Planner) Changes(l Transition) (func(labels map[string]string) bool, error) {
-	before, after, err := ofBoth(l, r.Target, r.Format.Live.MachineConfig)
-	if err != nil {
-		return nil, err
+	var given [2]transform.MachineConfig
+	var releases [2]string
+	for i, doc := range []*yamledit.Document{l.From(), l.To()} {
+		c, err := r.Format.Open(transform.Only(doc), r.Target)
+		if err != nil {
+			return nil, err
+		}
+		releases[i] = c.Identity().Version
+		if given[i], err = r.Format.Live.MachineConfig(doc, r.Target); err != nil {
+			return nil, err
+		}
 	}
-	upgrades, err := r.upgrades(l)
 	return func(labels map[string]string) bool {
-		return upgrades || !reflect.DeepEqual(before(labels), after(labels))
-	}, err
-}
-
-// upgrades reports whether a transition changes the release.
-func (r Planner) upgrades(l Transition) (bool, error) {
-	before, after, err := ofBoth(l, r.Target, func(doc *yamledit.Document, t transform.Target) (transform.Cluster, error) {
-		return r.Format.Open(transform.Only(doc), t)
-	})
-	if err != nil {
-		return false, err
-	}
-	return before.Identity().Version != after.Identity().Version, nil
-}
-
-// ofBoth reads the object before a transition and after it.
-func ofBoth[T any](l Transition, t transform.Target, read func(*yamledit.Document, transform.Target) (T, error)) (before, after T, err error) {
-	if before, err = read(l.From(), t); err != nil {
-		return before, after, err
-	}
-	after, err = read(l.To(), t)
-	return before, after, err
+		return releases[0] != releases[1] || !reflect.DeepEqual(given[0](labels), given[1](labels))
+	}, nil
 }
 
 // SnapshotTaken reports whether Rancher has made the snapshot of a number. It fails
