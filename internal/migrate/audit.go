@@ -141,10 +141,7 @@ func (a *audit) close() error {
 }
 
 // AuditVersion and AuditKind are in every line of an audit log.
-const (
-	AuditVersion = "rke-lm/v1"
-	AuditKind    = "AuditEntry"
-)
+const AuditVersion, AuditKind = "rke-lm/v1", "AuditEntry"
 
 // The phases of an entry.
 const (
@@ -193,9 +190,7 @@ type Ref struct {
 }
 
 // String names the object for people.
-func (o Ref) String() string {
-	return o.Kind + " " + strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")
-}
+func (o Ref) String() string { return o.Kind + " " + strings.TrimPrefix(o.Namespace+"/"+o.Name, "/") }
 
 func newEntry(e Entry) Entry {
 	e.APIVersion, e.Kind, e.Time = AuditVersion, AuditKind, time.Now().UTC()

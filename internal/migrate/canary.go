@@ -27,9 +27,7 @@ type canaryService struct {
 
 func (c *canaryService) namespace() Ref { return c.own("Namespace", "", check.CanaryName) }
 
-func (c *canaryService) service() Ref {
-	return c.own("Service", check.CanaryName, check.CanaryName)
-}
+func (c *canaryService) service() Ref { return c.own("Service", check.CanaryName, check.CanaryName) }
 
 // begin deletes what a run that was killed has left, and keeps what is compared at the end.
 func (c *canaryService) begin(ctx context.Context) error {

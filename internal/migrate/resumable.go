@@ -82,8 +82,7 @@ func (r *fleet) next() transition.Turn {
 
 // wait waits for news of the runs, and reports whether what is next has to be decided again.
 func (r *fleet) wait(ctx context.Context, t transition.Turn) bool {
-	var wake <-chan struct{}
-	var interrupt <-chan struct{}
+	var wake, interrupt <-chan struct{}
 	var due <-chan time.Time
 	if r.Resume != nil {
 		wake = r.Resume.Wake

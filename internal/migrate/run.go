@@ -54,10 +54,7 @@ type run struct {
 }
 
 // The verbs, as the audit log has them.
-const (
-	migrateVerb  = "migrate"
-	rollbackVerb = "rollback"
-)
+const migrateVerb, rollbackVerb = "migrate", "rollback"
 
 // Forward goes through the stages that are left. It fails with *End, which says what
 // is done and how to continue.

@@ -24,10 +24,7 @@ import (
 
 // Names of files that are of one cluster, as in Finder.Only and in errors: with the host names of its Nodes, and with
 // the values of its chart.
-const (
-	HostNames = "host-names"
-	CCMValues = "ccm-values"
-)
+const HostNames, CCMValues = "host-names", "ccm-values"
 
 // Options are what verbs share: the clusters that were found, and the choices for them.
 type Options struct {

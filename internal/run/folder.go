@@ -95,9 +95,6 @@ func (fs *Folders) separate(p *plan.Plan, paths []string) error {
 // claim refuses a second plan for one folder, on file systems too that do not tell
 // capital letters from small ones.
 func (fs *Folders) claim(s plan.Saved) error {
-	if fs.taken == nil {
-		fs.taken = map[string]string{}
-	}
 	place, of := strings.ToLower(planfolder.Place(s)), fmt.Sprintf("%s, document %d (%s)", s.Source.File, s.Source.Document+1, s.Cluster.Title())
 	if other, taken := fs.taken[place]; taken {
 		return transform.NewError(transform.ExitRefused, fmt.Sprintf("%s: the folder %s has the plan of %s; use a different --out for each", of, filepath.Join(fs.Dir, planfolder.Place(s)), other))

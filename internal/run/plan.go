@@ -36,6 +36,7 @@ func (p Plan) Run(ctx context.Context) ([]Result[Planned], error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Folders.taken = map[string]string{}
 	return ended(ctx, results, func(r *Result[Planned]) {
 		p.Folders.write(r.Made)
 		if r.Err != nil {

@@ -129,9 +129,7 @@ func failures(events []corev1.Event) []corev1.Event {
 }
 
 // source is the controller that wrote an Event.
-func source(e corev1.Event) string {
-	return cmp.Or(e.Source.Component, e.ReportingController)
-}
+func source(e corev1.Event) string { return cmp.Or(e.Source.Component, e.ReportingController) }
 
 // times is how often an Event happened.
 func times(e corev1.Event) int32 {

@@ -75,9 +75,7 @@ func ReadProcess(m observed.Manager) Process {
 }
 
 // Processes works out what all managers do.
-func Processes(managers []observed.Manager) []Process {
-	return lists.Map(managers, ReadProcess)
-}
+func Processes(managers []observed.Manager) []Process { return lists.Map(managers, ReadProcess) }
 
 func (p *Process) value(name, otherwise string) string {
 	if a, set := args.Last(p.args, name); set {

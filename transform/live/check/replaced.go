@@ -15,9 +15,7 @@ import (
 // them. A process takes its identity when it starts and keeps it, so an identity
 // ends with its container, although its lease lasts longer. The zero Replaced has
 // seen nothing. Times are of the machine that looks.
-type Replaced struct {
-	of map[string]*identity
-}
+type Replaced struct{ of map[string]*identity }
 
 // identity is a holder as it was first seen.
 type identity struct {
@@ -26,7 +24,7 @@ type identity struct {
 	ended      time.Time
 	// then is what it held in the first observation that was requested after gone. What it
 	// renews later it renews alive, and then it was none of the candidates.
-	then map[string]observed.Lease
+	then []observed.Lease
 }
 
 // candidate is a container that may have an identity.
@@ -39,13 +37,10 @@ type candidate struct {
 // Observe takes what was requested and answered at these times, and marks the leases of
 // holders whose containers are all gone and who have not renewed since we saw that.
 func (r *Replaced) Observe(asked, answered time.Time, processes []Process, leases []observed.Lease) []observed.Lease {
-	held := map[string]map[string]observed.Lease{}
+	held := map[string][]observed.Lease{}
 	for _, l := range leases {
 		if l.Holder != "" {
-			if held[l.Holder] == nil {
-				held[l.Holder] = map[string]observed.Lease{}
-			}
-			held[l.Holder][l.Name] = l
+			held[l.Holder] = append(held[l.Holder], l)
 		}
 	}
 	now := make(map[string]*identity, len(held))
@@ -61,7 +56,7 @@ func (r *Replaced) Observe(asked, answered time.Time, processes []Process, lease
 }
 
 // next is an identity after one more observation; i is nil for one that is new.
-func (i *identity) next(asked, answered time.Time, holder string, processes []Process, records map[string]observed.Lease) *identity {
+func (i *identity) next(asked, answered time.Time, holder string, processes []Process, records []observed.Lease) *identity {
 	component := leads(processes, records)
 	switch {
 	case i == nil, component != "" && i.component == "", len(i.candidates) == 0: // its pod may show later than its lease
@@ -89,17 +84,17 @@ func newIdentity(holder, component string, processes []Process) *identity {
 }
 
 // leads names the component whose main lease is among the records, or "".
-func leads(processes []Process, records map[string]observed.Lease) string {
-	return ofMain(processes, func(main string) bool { _, is := records[main]; return is })
+func leads(processes []Process, records []observed.Lease) string {
+	return ofMain(processes, func(main string) bool {
+		return slices.ContainsFunc(records, func(l observed.Lease) bool { return l.Name == main })
+	})
 }
 
-func renewed(then, now map[string]observed.Lease) bool {
-	for name, l := range now {
-		if before, there := then[name]; !there || !before.SameRecord(l) {
-			return true
-		}
-	}
-	return false
+// renewed reports whether a record is there now that was not there then.
+func renewed(then, now []observed.Lease) bool {
+	return slices.ContainsFunc(now, func(l observed.Lease) bool {
+		return !slices.ContainsFunc(then, func(before observed.Lease) bool { return before.Name == l.Name && before.SameRecord(l) })
+	})
 }
 
 // over reports whether there were candidates, and all of them are gone.

@@ -3,9 +3,7 @@
 
 package observed
 
-import (
-	"time"
-)
+import "time"
 
 // Lease is the record of a lease and how it was seen to move.
 type Lease struct {

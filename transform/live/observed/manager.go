@@ -11,10 +11,7 @@ import (
 
 // The managers, as a LeaderMigrationConfiguration names them and as their main
 // leases are called unless an argument says otherwise.
-const (
-	KubeManager  = leadermigration.Manager
-	CloudManager = leadermigration.CloudManager
-)
+const KubeManager, CloudManager = leadermigration.Manager, leadermigration.CloudManager
 
 // Manager is a pod that runs kube-controller-manager or the
 // cloud-controller-manager of AWS.

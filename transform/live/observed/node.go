@@ -85,6 +85,4 @@ func (n Node) Etcd() bool { _, is := n.Labels[EtcdLabel]; return is }
 func (n Node) Tainted(key string) bool { return slices.Contains(n.Taints, key) }
 
 // Zone returns the availability zone that the labels state, or "".
-func (n Node) Zone() string {
-	return cmp.Or(n.Labels[ZoneLabel], n.Labels[OldZoneLabel])
-}
+func (n Node) Zone() string { return cmp.Or(n.Labels[ZoneLabel], n.Labels[OldZoneLabel]) }

@@ -17,10 +17,7 @@ import (
 )
 
 // APIVersion and Kind are at the top of a dump.
-const (
-	APIVersion = "rke-lm/v1"
-	Kind       = "Observation"
-)
+const APIVersion, Kind = "rke-lm/v1", "Observation"
 
 // Observation is what was read of a cluster at one time.
 type Observation struct {
@@ -83,9 +80,7 @@ const (
 
 // Saw reports whether objects of a kind were read: only then does it say something that
 // an object is not there.
-func (o *Observation) Saw(kind string) bool {
-	return !o.Partial || slices.Contains(o.Kinds, kind)
-}
+func (o *Observation) Saw(kind string) bool { return !o.Partial || slices.Contains(o.Kinds, kind) }
 
 // Lease returns the lease of kube-system with a name.
 func (o *Observation) Lease(name string) (Lease, bool) {

@@ -204,9 +204,7 @@ func (m Machine) tries() MachineProgress {
 }
 
 // Tries says of every machine how the tries of its plan went, whatever is in the plan.
-func (s Objects) Tries() []MachineProgress {
-	return lists.Map(s.Machines, Machine.tries)
-}
+func (s Objects) Tries() []MachineProgress { return lists.Map(s.Machines, Machine.tries) }
 
 // waiting returns what the machine lacks, or "".
 func (m Machine) waiting(wanted Wanted) string {

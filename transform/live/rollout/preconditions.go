@@ -283,10 +283,7 @@ func managersOf(raw []byte) ([]manager, error) {
 // mark is a label or an annotation that a manager leaves.
 type mark struct{ manager, kind, key string }
 
-const (
-	label      = "the label"
-	annotation = "the annotation"
-)
+const label, annotation = "the label", "the annotation"
 
 // What Rancher makes of its own objects is marked as that of Fleet is, and names its
 // owner as well (wrangler, pkg/apply).
