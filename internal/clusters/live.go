@@ -159,11 +159,8 @@ func (c Cluster) Preconditions(ctx context.Context, t transform.Target) ([]trans
 	}
 	if !slices.Contains(t.Accept, rollout.NotSettled) {
 		objects, err := c.Live.Server.Rollout(ctx, c.Live.Object)
-		if err != nil {
-			return nil, err
-		}
-		wanted, err := rollout.NewWanted(c.Format, c.Docs[0], c.Live.Object.Raw, t)
-		if err != nil {
+		wanted, failed := rollout.NewWanted(c.Format, c.Docs[0], c.Live.Object.Raw, t)
+		if err = cmp.Or(err, failed); err != nil {
 			return nil, err
 		}
 		seen.Progress = new(rollout.Evaluate(objects, wanted))

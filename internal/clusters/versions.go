@@ -87,11 +87,8 @@ func (v *Comparison) Patterns() []string {
 // working tree.
 func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to string, requested Requested) (*Comparison, error) {
 	changes, err := repo.Changes(ctx, from, to)
-	if err != nil {
-		return nil, err
-	}
-	base, err := repo.Tree(ctx, from)
-	if err != nil {
+	base, failed := repo.Tree(ctx, from)
+	if err = cmp.Or(err, failed); err != nil {
 		return nil, err
 	}
 	after := base.Changed(changes)
@@ -108,11 +105,9 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 	}
 	v.lead()
 	v.overlaid()
-	if err := v.neighbors(); err != nil {
-		return nil, err
-	}
+	err = v.neighbors()
 	v.Before.Sources, v.After.Sources = v.sources(v.Before.files), v.sources(v.After.files)
-	return v, nil
+	return v, err
 }
 
 func newVersion(repo *git.Repository, tree git.Tree) Version {

@@ -107,11 +107,10 @@ func (p *problem) passes() bool {
 
 // problemOf is why a LeaderMigration is refused; nil without an error.
 func problemOf(err error) *problem {
-	denied := (*NotPermitted)(nil)
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &denied):
+	case errors.As(err, new(*NotPermitted)):
 		return &problem{notPermitted, err}
 	}
 	return &problem{invalidSpec, err}

@@ -147,9 +147,7 @@ func (w *work) status() v1alpha1.LeaderMigrationStatus {
 		}
 		s.Waves = append(s.Waves, one)
 	}
-	for _, m := range w.members {
-		s.Clusters = append(s.Clusters, clusterOf(m, messageOf(len(w.members))))
-	}
+	s.Clusters = lists.Map(w.members, func(m migrate.Member) v1alpha1.ClusterStatus { return clusterOf(m, messageOf(len(w.members))) })
 	w.assess(s.Counts)
 	s.Conditions = slices.Clone(w.conditions)
 	return s

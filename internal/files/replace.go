@@ -38,7 +38,7 @@ func replace(path string, seen fs.FileInfo, write func(io.Writer) error) error {
 	cleanOnce(t.folder())
 	f, held, err := temporaryFile(t.folder())
 	if err != nil {
-		return fmt.Errorf("%s: cannot create a file in the folder %s: %w; make the folder writable, or use a copy of the file", path, t.folder(), cause(err))
+		return fmt.Errorf("%s: cannot create a file in the folder %s: %w; make the folder writable, or use a copy of the file", path, t.folder(), Cause(err))
 	}
 	defer held.Close()
 	defer os.Remove(f.Name()) // on a panic too; after the rename nothing has this name
@@ -52,7 +52,7 @@ func replace(path string, seen fs.FileInfo, write func(io.Writer) error) error {
 		return err
 	}
 	if err := os.Rename(f.Name(), t.real); err != nil {
-		return fmt.Errorf("%s: unchanged: cannot replace it: %w; use a copy of the file", path, cause(err))
+		return fmt.Errorf("%s: unchanged: cannot replace it: %w; use a copy of the file", path, Cause(err))
 	}
 	syncFolder(t.folder()) // the rename cannot be undone if that fails
 	return nil
@@ -66,15 +66,15 @@ func (t target) fill(f *os.File, write func(io.Writer) error) error {
 		return err
 	}
 	if err := copyAccessList(t.real, f.Name()); err != nil {
-		return fmt.Errorf("cannot keep its access control list: %w; use a copy of the file", cause(err))
+		return fmt.Errorf("cannot keep its access control list: %w; use a copy of the file", Cause(err))
 	}
 	if err := write(f); err != nil {
-		return cause(err)
+		return Cause(err)
 	}
 	if err := f.Chmod(t.info.Mode()); err != nil {
-		return fmt.Errorf("cannot keep its mode: %w; use a copy of the file", cause(err))
+		return fmt.Errorf("cannot keep its mode: %w; use a copy of the file", Cause(err))
 	}
-	return cause(f.Sync())
+	return Cause(f.Sync())
 }
 
 // syncFolder makes what was done in a folder last; some file systems cannot, which is
@@ -88,9 +88,9 @@ func syncFolder(folder string) error {
 	return d.Close()
 }
 
-// cause takes from an error of the os package the name of the file, which is a
+// Cause takes from an error of the os package the name of the file, which is a
 // temporary one or is said already.
-func cause(err error) error {
+func Cause(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return path.Err
 	}
@@ -137,7 +137,7 @@ func missing(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w: the file does not exist, or it is a link to a file that does not exist; check the path and run the command again", path, ErrChanged)
 	}
-	return fmt.Errorf("%s: cannot be replaced: %w; check the path", path, cause(err))
+	return fmt.Errorf("%s: cannot be replaced: %w; check the path", path, Cause(err))
 }
 
 func (t target) folder() string { return filepath.Dir(t.real) }
@@ -161,14 +161,14 @@ func (t target) replaceable(seen fs.FileInfo) error {
 func (t target) keepOwner(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
-		return cause(err)
+		return Cause(err)
 	}
 	old, made := identify(t.info), identify(info)
 	if old.uid == made.uid && old.gid == made.gid {
 		return nil
 	}
 	if err := f.Chown(old.uid, old.gid); err != nil {
-		return fmt.Errorf("its owner (user %d, group %d) cannot be kept: %w; run the command as that user, or use a copy of the file", old.uid, old.gid, cause(err))
+		return fmt.Errorf("its owner (user %d, group %d) cannot be kept: %w; run the command as that user, or use a copy of the file", old.uid, old.gid, Cause(err))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ package git
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -205,11 +206,8 @@ type reader struct {
 func (r *Repository) start(ctx context.Context) error {
 	c := r.command(ctx, "cat-file", "--batch-command")
 	in, err := c.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := c.StdoutPipe()
-	if err != nil {
+	out, failed := c.StdoutPipe()
+	if err = cmp.Or(err, failed); err != nil {
 		return err
 	}
 	r.objects = reader{c, in, bufio.NewReader(out)}

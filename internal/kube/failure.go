@@ -114,13 +114,7 @@ func Warnings(err error) []string {
 // foreign reports whether the refusal says nothing about the cluster and the user's
 // rights: the proxy before it has no route for now, or lets no one through.
 func (f *Failure) foreign() bool {
-	switch f.Code {
-	case http.StatusNotFound:
-		return f.page
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return f.html
-	}
-	return false
+	return f.page && f.Code == http.StatusNotFound || f.html && (f.Code == http.StatusUnauthorized || f.Code == http.StatusForbidden)
 }
 
 // NotTaken reports whether a webhook, a policy or a plugin of the server does not take

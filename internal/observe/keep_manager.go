@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -62,18 +63,14 @@ func keepManager(p *corev1.Pod, find configMaps) (observed.Manager, bool) {
 	if _, m.Mirror = p.Annotations[corev1.MirrorPodAnnotationKey]; m.Mirror {
 		m.Account = ""
 	}
-	for _, s := range p.Status.ContainerStatuses {
-		if s.Name != c.Name {
-			continue
-		}
-		m.Restarts, m.Container = int(s.RestartCount), s.ContainerID
-		m.Ended = s.State.Waiting != nil || s.State.Terminated != nil
-		if s.State.Waiting != nil {
-			m.Waiting = s.State.Waiting.Reason
-		}
-		if t := s.LastTerminationState.Terminated; t != nil {
-			m.RestartedAt = t.FinishedAt.Unix()
-		}
+	s, _ := lists.Find(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == c.Name })
+	m.Restarts, m.Container = int(s.RestartCount), s.ContainerID
+	m.Ended = s.State.Waiting != nil || s.State.Terminated != nil
+	if s.State.Waiting != nil {
+		m.Waiting = s.State.Waiting.Reason
+	}
+	if t := s.LastTerminationState.Terminated; t != nil {
+		m.RestartedAt = t.FinishedAt.Unix()
 	}
 	return m, true
 }
@@ -153,25 +150,20 @@ func configOf(p *corev1.Pod, c corev1.Container, find configMaps) (text *string,
 }
 
 func inVolume(p *corev1.Pod, volume, key string, find configMaps) (text *string, denied bool) {
-	for _, v := range p.Spec.Volumes {
-		if v.Name != volume || v.ConfigMap == nil {
-			continue
-		}
-		for _, item := range v.ConfigMap.Items {
-			if item.Path == key {
-				key = item.Key
-			}
-		}
-		found := find(p.Namespace, v.ConfigMap.Name)
-		if found.denied {
-			return nil, true
-		}
-		if text, set := found.data[key]; set {
-			text = readable(text)
-			return &text, false
+	v, is := lists.Find(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume && v.ConfigMap != nil })
+	if !is {
+		return nil, false
+	}
+	for _, item := range v.ConfigMap.Items {
+		if item.Path == key {
+			key = item.Key
 		}
 	}
-	return nil, false
+	found := find(p.Namespace, v.ConfigMap.Name)
+	if content, set := found.data[key]; set {
+		text = new(readable(content))
+	}
+	return text, found.denied
 }
 
 func keepDaemonSet(d *appsv1.DaemonSet, kept []observed.DaemonSet) []observed.DaemonSet {

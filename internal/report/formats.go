@@ -20,11 +20,18 @@ import (
 // WriteGitHub writes findings as workflow commands to an EscapingWriter, from which GitHub makes annotations
 // of the lines of a pull request.
 func (r *Results) WriteGitHub(w io.Writer) {
-	for _, f := range r.All() {
-		annotate(w, command(f), f.File, f.Line, f.Rule+acceptedMark(f), explained(f))
-	}
-	for _, e := range r.Errors {
-		annotate(w, "error", e.File, e.Line, cmp.Or(e.Rule, "rke-lm "+r.Verb), e.Message)
+	refused := lists.Map(r.Errors, func(e Problem) transform.Finding {
+		return transform.Finding{Rule: cmp.Or(e.Rule, "rke-lm "+r.Verb), Severity: transform.Error, File: e.File, Line: e.Line, Message: e.Message}
+	})
+	for _, f := range append(r.All(), refused...) {
+		place := ""
+		if f.File != "" {
+			place = "file=" + property.Replace(filepath.ToSlash(f.File)) + ","
+			if f.Line > 0 {
+				place += fmt.Sprintf("line=%d,", f.Line)
+			}
+		}
+		fmt.Fprintf(w, "%s::%s %stitle=%s::%s\n", mark, command(f), place, property.Replace(f.Rule+acceptedMark(f)), data.Replace(explained(f)))
 	}
 }
 
@@ -37,17 +44,6 @@ func command(f transform.Finding) string {
 		return "notice"
 	}
 	return "warning"
-}
-
-func annotate(w io.Writer, command, file string, line int, title, message string) {
-	place := ""
-	if file != "" {
-		place = "file=" + property.Replace(filepath.ToSlash(file)) + ","
-		if line > 0 {
-			place += fmt.Sprintf("line=%d,", line)
-		}
-	}
-	fmt.Fprintf(w, "%s::%s %stitle=%s::%s\n", mark, command, place, property.Replace(title), data.Replace(message))
 }
 
 // How workflow commands escape text (actions/toolkit, packages/core/src/command.ts).
@@ -113,7 +109,7 @@ func (all *junitSuite) add(s junitSuite) {
 func suite(class string, s Subject) junitSuite {
 	out := junitSuite{Name: s.Title}
 	for _, f := range s.Findings {
-		c := junitCase{Class: class, Name: junitName(f), File: f.File, Line: f.Line}
+		c := junitCase{Class: class, Name: strings.TrimSpace(f.Rule + " " + f.Path), File: f.File, Line: f.Line} // a rule may find several
 		text := fmt.Sprintf("%s: %s", where(f), explained(f))
 		if f.Stops() {
 			c.Failure = &junitText{f.Rule, f.Message, text}
@@ -128,14 +124,6 @@ func suite(class string, s Subject) junitSuite {
 	}
 	out.Tests = len(out.Cases)
 	return out
-}
-
-// junitName distinguishes findings of one rule.
-func junitName(f transform.Finding) string {
-	if f.Path == "" {
-		return f.Rule
-	}
-	return f.Rule + " " + f.Path
 }
 
 func acceptedMark(f transform.Finding) string {

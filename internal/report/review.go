@@ -109,16 +109,9 @@ func NewReviewed(c review.Change, was string) ReviewedCluster {
 
 func newReviewedClass(c review.Class) review.Class {
 	keys := lists.Map(c.Keys, func(k review.Key) review.Key {
-		return review.Key{Name: k.Name, Before: shownValue(k.Name, k.Before), After: shownValue(k.Name, k.After)}
+		return review.Key{Name: k.Name, Before: redact.Value(k.Name, k.Before), After: redact.Value(k.Name, k.After)}
 	})
 	return review.Class{Name: redact.Text(c.Name), Labels: c.Labels, Kind: c.Kind, Keys: append([]review.Key{}, keys...)}
-}
-
-func shownValue(key string, v any) any {
-	if v == nil {
-		return nil
-	}
-	return redact.Value(key, v)
 }
 
 // changedLines are what changes of a key: for lists, the arguments that are removed and added.

@@ -5,7 +5,6 @@ package source
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -63,10 +62,7 @@ func (s Source) IsFile() bool { return s.Path != "" }
 
 // unreadable names the source once: errors of the os package name the path too.
 func unreadable(name string, err error) error {
-	if path := (*fs.PathError)(nil); errors.As(err, &path) {
-		err = path.Err
-	}
-	return fmt.Errorf("%s: cannot read it: %w; check the path and its permissions", name, err)
+	return fmt.Errorf("%s: cannot read it: %w; check the path and its permissions", name, files.Cause(err))
 }
 
 // WithValues marks the source that is the values file at a path, and adds it where none of them is.
