@@ -70,6 +70,9 @@ func (c *managed) control(more ...*scenario) *controlled {
 		c.mark(one.downstream.Name, `{"labels":{"fleet":"yes"}}`)
 		one.least("migrate", "rollback")
 	}
+	for _, one := range k.all {
+		c.settled(one.downstream.Name)
+	}
 	c.least("controller")
 	k.apply("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: approver, namespace: " + controllerSpace + "}\nrules: [{apiGroups: [rke-lm.io], resources: [leadermigrationapprovals], verbs: [create]}]\n")
 	k.apply("apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: approver, namespace: " + controllerSpace + "}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: approver}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: " + approver + "}]\n")

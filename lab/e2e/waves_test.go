@@ -48,8 +48,8 @@ func (s *scenario) serve(name string) {
 	s.served()
 }
 
-// objects are the objects of the Rancher's clusters.
-func (c *managed) objects() dynamic.ResourceInterface {
+// clusterObjects are the objects of the Rancher's clusters.
+func (c *managed) clusterObjects() dynamic.ResourceInterface {
 	c.Helper()
 	client := assert.Value(dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin)))(c)
 	return client.Resource(schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}).Namespace(rancher.Namespace)
@@ -60,7 +60,7 @@ func (c *managed) objects() dynamic.ResourceInterface {
 func (c *managed) mark(name, metadata string) {
 	c.Helper()
 	c.eventually(metadata+" on "+name, func(ctx context.Context) bool {
-		_, err := c.objects().Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{})
+		_, err := c.clusterObjects().Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{})
 		if err != nil {
 			c.Log(err)
 		}
@@ -72,7 +72,7 @@ func (c *managed) mark(name, metadata string) {
 func (c *managed) settled(name string) {
 	c.Helper()
 	c.eventually(name+" has settled", func(ctx context.Context) bool {
-		o, err := c.objects().Get(ctx, name, metav1.GetOptions{})
+		o, err := c.clusterObjects().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false
 		}
