@@ -89,10 +89,7 @@ func RemoveFile(path, why string) Action {
 
 // RKEUp brings a cluster.yml to its cluster.
 func RKEUp(config string) Action {
-	return Action{
-		Why:     "apply the file to the cluster, with its .rkestate file next to it; rke up exits when every node has applied it",
-		Command: Command("rke up --config %s", Path(config)),
-	}
+	return Action{Why: "apply the file to the cluster, with its .rkestate file next to it; rke up exits when every node has applied it", Command: Command("rke up --config %s", Path(config))}
 }
 
 // KubeadmFile is what KubeadmSource writes.
@@ -108,10 +105,7 @@ func KubeadmSource() Action {
 
 // KubeadmUpload stores a ClusterConfiguration in the cluster.
 func KubeadmUpload(file string) Action {
-	return Action{
-		Why:     "upload the changed ClusterConfiguration to the cluster; this changes no static pod",
-		Command: Command("kubeadm init phase upload-config kubeadm --config %s", Path(file)),
-	}
+	return Action{Why: "upload the changed ClusterConfiguration to the cluster; this changes no static pod", Command: Command("kubeadm init phase upload-config kubeadm --config %s", Path(file))}
 }
 
 // APIServerProvider changes the provider of kube-apiserver where it has one. The

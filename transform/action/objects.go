@@ -35,11 +35,7 @@ func DeleteAll(namespace, kinds, name, why string) Action {
 
 // DeleteObject takes an object out of the cluster that nothing uses any more.
 func DeleteObject(namespace, kind, name string) Action {
-	return Action{
-		Why:     "at the end, delete the unused object",
-		Command: Command("kubectl -n %s delete %--%s %s", namespace, kind, name),
-		Needs:   configuration, Op: Delete{namespace, kind, name},
-	}
+	return Action{Why: "at the end, delete the unused object", Command: Command("kubectl -n %s delete %--%s %s", namespace, kind, name), Needs: configuration, Op: Delete{namespace, kind, name}}
 }
 
 // AllRemoved shows objects that should have left the cluster with their manifest.

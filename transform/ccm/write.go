@@ -136,10 +136,7 @@ func (o Options) adapt(base string, nodes []NodeClass) string {
 	for _, a := range dashed(leadermigration.Missing(o.ShortLeases, nil, leadermigration.CloudTimings())) {
 		e.Append(d.Root().Get("args"), a)
 	}
-	c, err := FromValues(d.Root())
-	if err != nil {
-		return base
-	}
+	c, _ := FromValues(d.Root()) // which are a mapping
 	w := writing{c, Edits{File: e}}
 	w.addMounts(mounts...)
 	w.completeScheduling(o, nodes)

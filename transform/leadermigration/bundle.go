@@ -5,6 +5,7 @@ package leadermigration
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -90,14 +91,12 @@ func WhereIn(docs []*yamledit.Document, text string) (at []int, all bool) {
 	}
 	all = true
 	for _, want := range wanted {
-		found := false
-		for i, d := range docs {
-			if d.Root().Exists() && yamledit.Same(d.Root().Value(), want.Root().Value()) {
-				at, found = append(at, i), true
-				break
-			}
+		i := slices.IndexFunc(docs, func(d *yamledit.Document) bool {
+			return d.Root().Exists() && yamledit.Same(d.Root().Value(), want.Root().Value())
+		})
+		if all = all && i >= 0; i >= 0 {
+			at = append(at, i)
 		}
-		all = all && found
 	}
 	return at, all
 }

@@ -41,11 +41,7 @@ func configurations(root yamledit.Node) ([]yamledit.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range in.Documents() {
-			if d.Root().StringAt("kind") == Kind {
-				found = append(found, d.Root())
-			}
-		}
+		found = append(found, lists.Found(in.Documents(), configurationIn)...)
 	}
 	return found, nil
 }
@@ -59,7 +55,7 @@ func Embedded(at yamledit.Node) (yamledit.Node, []transform.Finding, error) {
 		if err != nil {
 			return yamledit.Node{}, nil, err
 		}
-		return first(in.Documents()), nil, nil
+		return yamledit.First(lists.Found(in.Documents(), configurationIn)...), nil, nil
 	}
 	var docs []*yamledit.Document
 	for _, chunk := range yamledit.Split(at.Document().File(), []byte(quoted)) {
@@ -70,14 +66,12 @@ func Embedded(at yamledit.Node) (yamledit.Node, []transform.Finding, error) {
 		}
 		docs = append(docs, doc)
 	}
-	return first(docs), unquoted(at.Document().File(), lines), nil
+	return yamledit.First(lists.Found(docs, configurationIn)...), unquoted(at.Document().File(), lines), nil
 }
 
-func first(docs []*yamledit.Document) yamledit.Node {
-	if d, has := lists.Find(docs, func(d *yamledit.Document) bool { return d.Root().StringAt("kind") == Kind }); has {
-		return d.Root()
-	}
-	return yamledit.Node{}
+// configurationIn returns the root of a document, and whether it is a configuration.
+func configurationIn(d *yamledit.Document) (yamledit.Node, bool) {
+	return d.Root(), d.Root().StringAt("kind") == Kind
 }
 
 // bareWildcard is how Kubernetes' own page prints a component: YAML takes the

@@ -38,13 +38,8 @@ func (m *migration) check(after *migration, p promise) error {
 
 // otherArguments returns the arguments as they are written, but for the promised.
 func (m *Manifest) otherArguments(p promise) []string {
-	var list []string
-	for _, a := range m.arguments.List() {
-		if !slices.Contains(p.flags, a.Name) {
-			list = append(list, a.Text+" "+a.Value)
-		}
-	}
-	return list
+	others := args.Without(m.arguments.List(), p.flags...)
+	return lists.Map(others, func(a args.Arg) string { return a.Text + " " + a.Value })
 }
 
 // others returns the values of the document without its arguments and without

@@ -75,11 +75,6 @@ func (m *Manifest) checkProvider() error {
 	return transform.NotMigratable(at, "the cloud provider is not aws, but "+strconv.Quote(name), "migrate it with the procedure of that provider")
 }
 
-// notMigratable finds what the other verbs refuse.
-func (m *migration) notMigratable(found *transform.Findings) {
-	found.Add(transform.NotMigratableIn(m.checkProvider())...)
-}
-
 // Chosen implements transform.Cluster.
 func (m *migration) Chosen() transform.Target { return m.target }
 

@@ -23,7 +23,11 @@ func (m *Manifest) namespace() string { return cmp.Or(m.Namespace, leadermigrati
 func (m *migration) rollOut() []action.Action {
 	switch m.Kind {
 	case kindConfiguration:
-		return []action.Action{action.KubeadmUpload(configurationFile(m.Doc.File()))}
+		file := m.Doc.File()
+		if file == yamledit.Stdin {
+			file = action.KubeadmFile // which KubeadmSource fetches
+		}
+		return []action.Action{action.KubeadmUpload(file)}
 	case kindDeployment, kindDaemonSet:
 		return []action.Action{action.WorkloadDone(m.namespace(), strings.ToLower(m.Kind), m.Name)}
 	}
@@ -144,15 +148,6 @@ func podFile(read, component string) string {
 		return read
 	}
 	return path.Join(folder, component+".yaml")
-}
-
-// configurationFile is how a command names the ClusterConfiguration: the user's
-// file, and for a stream the one that KubeadmSource fetches.
-func configurationFile(read string) string {
-	if read == yamledit.Stdin {
-		return action.KubeadmFile
-	}
-	return read
 }
 
 // controlPlaneLabel selects the control-plane nodes of kubeadm, whose label has

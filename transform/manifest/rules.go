@@ -157,7 +157,10 @@ func argumentRules() []rule {
 				found.At(m.Root, "the file is named like a backup; in the folder of a kubelet it runs a second "+m.Component, "keep copies in another folder")
 			}},
 		{Rule: rules.NotMigratable.WithDoc(
-			"Refused with exit code 4 by every verb: no cloud provider or another one than aws, a static pod that RKE2 writes, or Kubernetes below 1.22."), Check: (*migration).notMigratable},
+			"Refused with exit code 4 by every verb: no cloud provider or another one than aws, a static pod that RKE2 writes, or Kubernetes below 1.22."),
+			Check: func(m *migration, found *transform.Findings) {
+				found.Add(transform.NotMigratableIn(m.checkProvider())...)
+			}},
 	}
 }
 

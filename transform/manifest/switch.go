@@ -34,7 +34,7 @@ func (m *migration) switchToExternal() transform.Stage {
 			"The edit also removes its configuration, with mount and volume. Change one control-plane node at a time." + m.ipamWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Change:  transform.ChangeOf(m.Doc, m.target, m.switchEdit, m.checkSwitch, m.switchUndo),
-		After:   m.switchAfter(),
+		After:   slices.Concat(m.rollOut(), m.providers(inTree, external, "at the end"), m.removeConfiguration()),
 		Caution: strings.TrimSpace("Return one node at a time to the old release, each with leader migration on. " + m.move().Caution()),
 
 		UndoBefore: m.switchUndoBefore(),
@@ -49,12 +49,6 @@ func (m *migration) credentials() action.Preparation {
 		return action.Preparation{}
 	}
 	return aws.ECRNeeds(aws.OfKubernetes)
-}
-
-// switchAfter follows the edit: the other components, the kubelets last.
-func (m *migration) switchAfter() []action.Action {
-	list := append(m.rollOut(), m.providers(inTree, external, "at the end")...)
-	return append(list, m.removeConfiguration()...)
 }
 
 // switchUndoBefore is what the reverse needs first: the configuration, which may have

@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // The files with the chart's values, for the migration and after it.
@@ -99,7 +100,7 @@ func (m *migration) chartOptions(version string) ccm.Options {
 
 // installFiles returns the chart's values, and what it mounts.
 func (m *migration) installFiles() ([]action.File, error) {
-	text, err := m.valuesFor(m.chartOptions(m.Version))
+	text, err := m.valuesFor(m.chartOptions(m.Version), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -140,14 +141,16 @@ func (m *migration) finalFiles() ([]action.File, error) {
 	o := m.chartOptions(m.move().Reached())
 	o.LeaderMigration = m.target.KeepLeaderMigration
 	o.MigrationConfig = o.MigrationConfig && m.target.KeepLeaderMigration
-	if o.MigrationConfig && !leadermigration.SameNames(o.Tag(), o.Minor) {
-		text, err := m.valuesFor(o) // the configuration stays, and names the controllers of this image
-		return []action.File{{Name: finalValuesFile, Content: text}}, err
+	stop := func(c ccm.Chart, e *yamledit.Edit) {
+		c.StopMigrating(ccm.Edits{File: e}, c.FinalTag(m.target, Name, o.Minor), m.target.KeepLeaderMigration)
 	}
-	if semver.MajorMinor(o.ImageTag) != o.Minor && semver.IsValid(o.ImageTag) {
+	switch {
+	case o.MigrationConfig && !leadermigration.SameNames(o.Tag(), o.Minor):
+		stop = nil // the configuration stays, and names the controllers of this image
+	case semver.MajorMinor(o.ImageTag) != o.Minor && semver.IsValid(o.ImageTag):
 		o.ImageTag = "" // the operator's tag is that of another minor
 	}
-	text, err := m.finalValuesFor(o)
+	text, err := m.valuesFor(o, stop)
 	return []action.File{{Name: finalValuesFile, Content: text}}, err
 }
 

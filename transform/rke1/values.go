@@ -100,35 +100,20 @@ func (m *migration) valuesFinding(message, fix string, path ...string) transform
 }
 
 // valuesFor returns the values with which helm installs the chart: those for the cluster's minor,
-// or a copy of the operator's own file with what the options require.
-func (m *migration) valuesFor(o ccm.Options) (string, error) {
+// or a copy of the operator's own file with what the options require, and with another edit if there is one.
+func (m *migration) valuesFor(o ccm.Options, then func(ccm.Chart, *yamledit.Edit)) (string, error) {
 	if m.target.Values == nil {
 		text, _ := ccm.Values(o, m.controlPlaneNodes())
 		return text, nil
 	}
-	return written(m.completed(o))
-}
-
-// finalValuesFor returns those after the migration.
-func (m *migration) finalValuesFor(o ccm.Options) (string, error) {
-	if m.target.Values == nil {
-		return m.valuesFor(o)
-	}
 	doc, err := m.completed(o)
+	if err == nil && then != nil {
+		doc, err = edited(doc, then)
+	}
 	if err != nil {
 		return "", err
 	}
-	return written(edited(doc, func(c ccm.Chart, e *yamledit.Edit) {
-		c.StopMigrating(ccm.Edits{File: e}, c.FinalTag(m.target, Name, o.Minor), m.target.KeepLeaderMigration)
-	}))
-}
-
-// written is the text of a values file that could be edited.
-func written(values *yamledit.Document, err error) (string, error) {
-	if err != nil {
-		return "", err
-	}
-	return string(values.Bytes()), nil
+	return string(doc.Bytes()), nil
 }
 
 // completed is the operator's own file with what the options require.

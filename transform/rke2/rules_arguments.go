@@ -294,13 +294,9 @@ func (m *migration) adds(n yamledit.Node, key string) bool {
 
 // indentConfig moves such arguments below a key that has no value.
 func (m *migration) indentConfig() []transform.Correction {
-	var fixes []transform.Correction
-	for _, p := range m.misplaced() {
-		if p.config.IsNull() {
-			fixes = append(fixes, func(e *yamledit.Edit) { e.Adopt(p.config, p.keys) })
-		}
-	}
-	return fixes
+	return lists.Found(m.misplaced(), func(p misplacement) (transform.Correction, bool) {
+		return func(e *yamledit.Edit) { e.Adopt(p.config, p.keys) }, p.config.IsNull()
+	})
 }
 
 // misplacement is arguments next to the mapping that should hold them.

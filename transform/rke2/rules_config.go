@@ -164,16 +164,18 @@ func (m *migration) cloudFindings() []transform.Finding {
 	return all
 }
 
-// configReader is the chart's manager. Another lease than the chosen one is right
-// where the managers may lock it and kube-controller-manager may know of it.
+// configReader is the chart's manager, where kube-controller-manager may know of its lease.
 func (m *migration) configReader(c cloudConfig) leadermigration.Reader {
-	r := leadermigration.Reader{Component: leadermigration.CloudManager, Version: semver.MajorMinor(c.chart.ImageTag()), Lease: m.target.Lease()}
-	name := c.root.StringAt("leaderName")
+	unaware := m.anyControlPlane(func(c effective.Config) bool { return !args.Has(args.Of(c[managerArgs].Value), configFlag) })
+	return m.reader(leadermigration.CloudManager, c.chart.ImageTag(), c.root, m.isExternal() || !unaware)
+}
+
+// reader is the manager that reads a configuration. Another lease than the chosen one is right where the managers may
+// lock it and the other one knows of it.
+func (m *migration) reader(component, version string, root yamledit.Node, known bool) leadermigration.Reader {
+	r := leadermigration.Reader{Component: component, Version: semver.MajorMinor(version), Lease: m.target.Lease()}
 	docs, _ := m.manifests()
-	unaware := func(class effective.Class) bool {
-		return class.ControlPlane() && !args.Has(args.Of(m.Effective(class)[managerArgs].Value), configFlag)
-	}
-	if leadermigration.Granted(docs, name) && (m.isExternal() || !slices.ContainsFunc(m.Classes, unaware)) {
+	if name := root.StringAt("leaderName"); known && leadermigration.Granted(docs, name) {
 		r.Lease = name
 	}
 	return r
@@ -277,17 +279,10 @@ func (m *migration) notListed(root yamledit.Node) []transform.Finding {
 	return lists.Flat(known, func(c cloudConfig) []transform.Finding { return leadermigration.NotListed(root, c.root) })
 }
 
-// managerReader is kube-controller-manager. Another lease than the chosen one is right
-// where the managers may lock it and the cloud-controller-manager knows of it.
+// managerReader is kube-controller-manager, where the cloud-controller-manager knows of its lease.
 func (m *migration) managerReader(root yamledit.Node) leadermigration.Reader {
-	r := leadermigration.Reader{Component: leadermigration.Manager, Version: semver.MajorMinor(m.Version), Lease: m.target.Lease()}
-	name := root.StringAt("leaderName")
-	docs, _ := m.manifests()
-	knows := func(c cloudConfig) bool { return c.root.StringAt("leaderName") == name }
-	if leadermigration.Granted(docs, name) && slices.ContainsFunc(m.cloudConfigs(), knows) {
-		r.Lease = name
-	}
-	return r
+	knows := func(c cloudConfig) bool { return c.root.StringAt("leaderName") == root.StringAt("leaderName") }
+	return m.reader(leadermigration.Manager, m.Version, root, slices.ContainsFunc(m.cloudConfigs(), knows))
 }
 
 // objectRefused finds why Rancher's planner refuses an object.

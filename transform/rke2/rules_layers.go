@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -276,13 +277,9 @@ func misspelt(entry yamledit.Node) []misspelling {
 }
 
 func misspeltParts(selector yamledit.Node) []misspelling {
-	var list []misspelling
-	for _, e := range selector.Entries() {
-		if e.Key != labelsField && e.Key != expressionsField {
-			list = append(list, misspelling{e.Value, selectorPart(e)})
-		}
-	}
-	return list
+	return lists.Found(selector.Entries(), func(e yamledit.Entry) (misspelling, bool) {
+		return misspelling{e.Value, selectorPart(e)}, e.Key != labelsField && e.Key != expressionsField
+	})
 }
 
 func namesSelector(key string) bool {
