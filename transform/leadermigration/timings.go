@@ -66,10 +66,7 @@ func LacksTimings(list []args.Arg) bool { return len(timingsIn(list)) == 0 }
 
 // Missing returns the timings that arguments lack where a manager gets any.
 func Missing(gets bool, list, timings []args.Arg) []args.Arg {
-	if !gets || !LacksTimings(list) {
-		return nil
-	}
-	return timings
+	return lists.If(gets && LacksTimings(list), timings...)
 }
 
 // HasTimings reports whether arguments set exactly the given timings, and no other one.
@@ -84,10 +81,7 @@ func HasTimings(list, timings []args.Arg) bool {
 // LeavingTimings are the flags of short leases that leave a kube-controller-manager with the flag of its migration: other
 // timings are the user's, and so are these without the flag.
 func LeavingTimings(list []args.Arg) []string {
-	if !args.Has(list, Flag) || !HasTimings(list, KubeTimings()) {
-		return nil
-	}
-	return args.Names(KubeTimings())
+	return lists.If(args.Has(list, Flag) && HasTimings(list, KubeTimings()), args.Names(KubeTimings())...)
 }
 
 func timingsIn(list []args.Arg) []args.Arg {

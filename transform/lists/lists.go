@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lists makes lists of lists and of maps, finds items, by a key as well, and joins the first ones.
+// Package lists makes lists of lists and of maps, finds items, by a key as well, has them on a condition, and joins the first ones.
 //
 // Invariant: a result has the order of what it is made of, and shares nothing with it.
 package lists
@@ -57,6 +57,14 @@ func Found[T, U any](list []T, find func(T) (U, bool)) (all []U) {
 		}
 	}
 	return all
+}
+
+// If returns some items where a condition holds, and none otherwise.
+func If[T any](holds bool, items ...T) []T {
+	if holds {
+		return items
+	}
+	return nil
 }
 
 // Few joins the first words of a list, and counts the others.

@@ -31,7 +31,8 @@ func (m *migration) switchToExternal() transform.Stage {
 	why, _ := m.stages().SwitchWhy(false, nil)
 	return m.stages().Switch(transform.Stage{
 		Why: why +
-			"The edit also removes its configuration, with mount and volume. Change one control-plane node at a time." + m.ipamWhy() + m.move().Why(),
+			"The edit also removes its configuration, with mount and volume. Change one control-plane node at a time." +
+			stages.Also(m.target.NodeIPAM, " The nodeipam controller moves to the cloud-controller-manager as well, so kube-controller-manager stops running it.") + m.move().Why(),
 		Prepare: m.credentials(),
 		Change:  transform.ChangeOf(m.Doc, m.target, m.switchEdit, m.checkSwitch, m.switchUndo),
 		After:   slices.Concat(m.rollOut(), m.providers(inTree, external, "at the end"), m.removeConfiguration()),
@@ -70,13 +71,6 @@ func (m *migration) providers(from, to, when string) []action.Action {
 		list = append(list, action.APIServerProvider(from, to))
 	}
 	return append(list, action.KubeletProvider(from, to, when, "; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for new nodes, which rke-lm plans like this document"))
-}
-
-func (m *migration) ipamWhy() string {
-	if !m.target.NodeIPAM {
-		return ""
-	}
-	return " The nodeipam controller moves to the cloud-controller-manager as well, so kube-controller-manager stops running it."
 }
 
 func (m *migration) switchEdit(e *yamledit.Edit) {

@@ -56,10 +56,7 @@ func (m *migration) isJoined() bool {
 
 // joined are the flags of short leases that the manager has.
 func (m *migration) joined() []string {
-	if !leadermigration.HasTimings(m.arguments.List(), m.short()) {
-		return nil
-	}
-	return args.Names(m.short())
+	return lists.If(leadermigration.HasTimings(m.arguments.List(), m.short()), args.Names(m.short())...)
 }
 
 // emptied makes the choice for the lists that go with their last item.

@@ -106,13 +106,13 @@ func (c *Cluster) setVersion(assumed string) (err error) {
 }
 
 // checkMinor refuses a minor that RKE has no release of: it ends at the last one that values of
-// the chart are known for (rancher/rke, data/data.json at v1.8.14).
-func (c *Cluster) checkMinor() error {
-	minor := semver.MajorMinor(c.Version)
-	if ccm.DefaultTag(Name, minor) != "" {
+// the chart are known for.
+func checkMinor(at yamledit.Node, version, do string) error {
+	minor := semver.MajorMinor(version)
+	if newest[minor] != "" {
 		return nil
 	}
-	return yamledit.First(c.get(versionKey), c.Config).Errorf("RKE has no release of Kubernetes "+minor[1:]+", but of "+ccm.Known(Name), "correct the version; for a later one, move the workloads to a cluster of RKE2")
+	return at.Errorf("RKE has no release of Kubernetes "+minor[1:]+", but of "+ccm.Known(Name), do)
 }
 
 // imageTag returns the tag of an own Kubernetes image, which counts before the

@@ -10,17 +10,19 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // enableLeaderMigration gives kube-controller-manager the flag.
 func (m *migration) enableLeaderMigration() transform.Stage {
 	return m.stages().Enable(transform.Stage{
-		Why:       m.configWhy() + " RKE restarts it on one control plane after the other.",
+		Why:       stages.Also(m.configured(), " A LeaderMigrationConfiguration, in a folder that RKE mounts, lists these controllers.") + " RKE restarts it on one control plane after the other.",
 		Change:    transform.ChangeOf(m.Doc, m.target, m.enableEdit, m.checkEnable, m.enableUndo),
 		Skipped:   func() bool { return m.neverGranted() && !m.migrates() && (m.file == nil || !m.file.chart.Migrates()) },
-		Before:    m.enableActions(),
+		Before:    lists.If(m.configured(), action.PlaceFile(leadermigration.ConfigFile, managerConfig, "before the edit, on every control-plane node: kube-controller-manager exits without the file; plan --out writes it")),
 		After:     []action.Action{m.taken()},
 		Files:     m.enableFiles,
 		UndoAfter: []action.Action{m.taken()},

@@ -61,7 +61,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := cmp.Or(c.checkProvider(), c.setVersion(target.AssumeVersion)); err != nil {
 		return nil, err
 	}
-	if err := c.checkMinor(); err != nil {
+	if err := checkMinor(yamledit.First(c.get(versionKey), c.Config), c.Version, "correct the version; for a later one, move the workloads to a cluster of RKE2"); err != nil {
 		return nil, err
 	}
 	if target.EndState == transform.EndStateOverride {

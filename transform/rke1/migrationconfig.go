@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 const (
@@ -66,21 +67,6 @@ func (m *migration) leaving() []string {
 	return append(leaving, leadermigration.LeavingTimings(m.argsOf(manager))...)
 }
 
-func (m *migration) configWhy() string {
-	if !m.configured() {
-		return ""
-	}
-	return " A LeaderMigrationConfiguration, in a folder that RKE mounts, lists these controllers."
-}
-
-// enableActions put the configuration where the manager will look.
-func (m *migration) enableActions() []action.Action {
-	if !m.configured() {
-		return nil
-	}
-	return []action.Action{action.PlaceFile(leadermigration.ConfigFile, managerConfig, "before the edit, on every control-plane node: kube-controller-manager exits without the file; plan --out writes it")}
-}
-
 func (m *migration) enableFiles() ([]action.File, error) {
 	if !m.configured() {
 		return nil, nil
@@ -92,10 +78,7 @@ func (m *migration) enableFiles() ([]action.File, error) {
 // configActions bring the configuration of the cloud-controller-manager to the
 // cluster, before the chart that mounts it.
 func (m *migration) configActions() []action.Action {
-	if !m.configured() {
-		return nil
-	}
-	return []action.Action{action.ApplyFile(configMapFile, "apply the configuration of the manager to the cluster, before the chart that mounts it; plan --out writes it")}
+	return lists.If(m.configured(), action.ApplyFile(configMapFile, "apply the configuration of the manager to the cluster, before the chart that mounts it; plan --out writes it"))
 }
 
 func (m *migration) configFiles() ([]action.File, error) {
@@ -108,10 +91,7 @@ func (m *migration) configFiles() ([]action.File, error) {
 
 // dropConfig is what is left to do when the chart has let go of its configuration.
 func (m *migration) dropConfig() []action.Action {
-	if !m.configured() || m.target.KeepLeaderMigration {
-		return nil
-	}
-	return []action.Action{action.DeleteObject(leadermigration.Namespace, "configmap", ccm.MigrationConfigMap)}
+	return lists.If(m.configured() && !m.target.KeepLeaderMigration, action.DeleteObject(leadermigration.Namespace, "configmap", ccm.MigrationConfigMap))
 }
 
 // configNotMounted finds one that is not in the manager's container.

@@ -36,11 +36,7 @@ func (m *migration) migrated() bool {
 
 // checkTarget refuses a minor that RKE has no release of.
 func (m *migration) checkTarget() error {
-	minor := semver.MajorMinor(m.target.Version)
-	if newestOf(minor) != "" {
-		return nil
-	}
-	return m.move().At.Errorf("RKE has no release of Kubernetes "+minor[1:]+", but of "+ccm.Known(Name), "choose one of these with --target-version")
+	return checkMinor(m.move().At, m.target.Version, "choose one of these with --target-version")
 }
 
 // upgradeKubernetes moves the release.

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -26,21 +27,14 @@ const (
 // flag and keeps all its other arguments: the published edit replaces them.
 func (m *migration) enableLeaderMigration() transform.Stage {
 	return m.stages().Enable(transform.Stage{
-		Why:       m.configWhy() + m.restarts(),
-		Before:    m.enableActions(),
+		Why:       stages.Also(m.configured(), " A LeaderMigrationConfiguration lists these controllers; Rancher writes it to the control planes from a ConfigMap in its own cluster.") + m.restarts(),
+		Before:    lists.If(m.suppliesConfig(), action.ApplyConfigMap(configMapFile, m.Namespace, m.Name+configSuffix)),
 		Files:     m.enableFiles,
 		Change:    transform.ChangeOf(m.Doc, m.target, m.enableEdit, m.checkEnable, m.enableUndo),
 		Skipped:   func() bool { return m.neverGranted() && !m.showsLeaderMigration() },
 		Verify:    []action.Action{m.settled()},
 		UndoAfter: []action.Action{m.settled()},
 	})
-}
-
-func (m *migration) configWhy() string {
-	if !m.configured() {
-		return ""
-	}
-	return " A LeaderMigrationConfiguration lists these controllers; Rancher writes it to the control planes from a ConfigMap in its own cluster."
 }
 
 // restarts names the pure etcd classes that get the argument too: those for which an edited

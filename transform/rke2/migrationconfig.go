@@ -162,14 +162,6 @@ func (m *migration) enableFiles() ([]action.File, error) {
 	return []action.File{{Name: configMapFile, Content: text}}, err
 }
 
-// enableActions bring it there before the edit names it.
-func (m *migration) enableActions() []action.Action {
-	if !m.suppliesConfig() {
-		return nil
-	}
-	return []action.Action{action.ApplyConfigMap(configMapFile, m.Namespace, m.Name+configSuffix)}
-}
-
 // cloudManagerConfig returns the ConfigMap with the configuration of the
 // cloud-controller-manager, whose image has a tag.
 func (m *migration) cloudManagerConfig(tag string) (string, error) {

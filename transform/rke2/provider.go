@@ -96,10 +96,7 @@ const firstWithoutFlags = "v1.33"
 // removedFlags lists the flags that a component does not have on the release that the cluster
 // runs or is about to move to.
 func (m *migration) removedFlags(component string) []string {
-	if component != apiServerArgs || !k8s.From(m.move().Reached(), firstWithoutFlags) {
-		return nil
-	}
-	return []string{componentFlag, "cloud-config"}
+	return lists.If(component == apiServerArgs && k8s.From(m.move().Reached(), firstWithoutFlags), componentFlag, "cloud-config")
 }
 
 // removedArgs are those of these flags that control planes get, in any spelling and with any value.

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -24,7 +25,9 @@ func (m *migration) switchToExternal() transform.Stage {
 	return m.stages().Switch(transform.Stage{
 		NoGap: noGap,
 		Why: why +
-			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.removedWhy() + m.move().Why(),
+			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." +
+			stages.Also(m.endState() == transform.EndStateOverride, " The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external.") +
+			m.removedWhy() + m.move().Why(),
 		Prepare:   m.credentials(),
 		Change:    transform.ChangeOf(m.Doc, m.target, m.switchEdit, m.checkSwitch, m.switchUndo),
 		After:     []action.Action{m.settled()},
@@ -61,13 +64,6 @@ func (m *migration) removedWhy() string {
 		return ""
 	}
 	return " The edit removes " + removed[0].Name + " from kube-apiserver-arg: kube-apiserver 1.33 and later do not have it, and do not start with it."
-}
-
-func (m *migration) overrideWhy() string {
-	if m.endState() != transform.EndStateOverride {
-		return ""
-	}
-	return " The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external."
 }
 
 func (m *migration) switchEdit(e *yamledit.Edit) {

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Check is what a cluster has to show at one point of the migration.
@@ -190,10 +191,7 @@ func (c Cluster) held(by Holder) []action.Action { return c.lease(by.shows()) }
 
 // lease shows the migration lease, if there is one, for what a check requires of it.
 func (c Cluster) lease(shows string) []action.Action {
-	if c.Target.NoLeaderMigration {
-		return nil
-	}
-	return []action.Action{leases(shows, c.Target.Lease())}
+	return lists.If(!c.Target.NoLeaderMigration, leases(shows, c.Target.Lease()))
 }
 
 func leases(shows, lease string) action.Action {

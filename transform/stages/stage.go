@@ -218,6 +218,14 @@ type Cluster struct {
 	Electors Electors
 }
 
+// Also is a sentence of the reason of a stage where it applies; "" otherwise.
+func Also(applies bool, sentence string) string {
+	if applies {
+		return sentence
+	}
+	return ""
+}
+
 // InOtherDocument is a stage that happens in another document, or not at all.
 func InOtherDocument(why string, inspect ...action.Action) transform.Stage {
 	return transform.Stage{Why: why, After: inspect}
