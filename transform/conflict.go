@@ -26,6 +26,11 @@ func (e *Conflict) Unwrap() error { return e.At }
 
 const undoOtherwise = "undo it with its plan folder (--plan), or restore the file from git"
 
+// ConflictIn is the conflict of a file as a whole.
+func ConflictIn(file, what, do string) error {
+	return &Conflict{&yamledit.Error{File: file, What: what, Do: do}}
+}
+
 // Lost refuses to undo a stage because what was there before is nowhere in the
 // document.
 func Lost(at yamledit.Node, what string) error {

@@ -67,7 +67,7 @@ func (m *Manifest) setName() {
 func (m *Manifest) checkName() error {
 	at := m.Root.Get("metadata")
 	switch {
-	case m.Kind != kindPod && m.Kind != kindDeployment && m.Kind != kindDaemonSet:
+	case ofKubeadm[m.Kind] != "":
 		return nil
 	case !at.IsMap():
 		return yamledit.First(at, m.Root).Errorf("a "+m.Kind+" without metadata, which Kubernetes refuses", "write metadata with a name and a namespace")
@@ -79,12 +79,7 @@ func (m *Manifest) checkName() error {
 
 // readComponent finds what the document is for: a manager in its pods, or what kubeadm configures.
 func (m *Manifest) readComponent() error {
-	switch {
-	case m.Kind == kindConfiguration:
-		m.Component = kubeManager
-		return nil
-	case registers(m.Kind):
-		m.Component = kubelet
+	if m.Component = ofKubeadm[m.Kind]; m.Component != "" {
 		return nil
 	}
 	m.pod = podOf(m.Root, m.Kind)

@@ -39,6 +39,9 @@ var groups = map[string]string{
 	kindConfiguration: "kubeadm.k8s.io/", kindInit: "kubeadm.k8s.io/", kindJoin: "kubeadm.k8s.io/",
 }
 
+// ofKubeadm has the components that kubeadm configures by its kinds, which are no objects of Kubernetes.
+var ofKubeadm = map[string]string{kindConfiguration: kubeManager, kindInit: kubelet, kindJoin: kubelet}
+
 // Outside of comments, a manifest that cannot be read names its kind, and that of a workload
 // also the manager: many other texts name either.
 var (

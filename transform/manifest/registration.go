@@ -28,7 +28,7 @@ type nodeConfiguration struct {
 
 // registers reports whether documents of a kind hold the kubelet's arguments of a
 // new node.
-func registers(kind string) bool { return kind == kindInit || kind == kindJoin }
+func registers(kind string) bool { return ofKubeadm[kind] == kubelet }
 
 // kubeletArgs is where an InitConfiguration or a JoinConfiguration has the
 // arguments of the kubelet.

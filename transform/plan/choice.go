@@ -63,7 +63,7 @@ func (p *Plan) choose(c Choice) ([]Step, error) {
 		case !s.Left():
 			return nil, nil
 		}
-		return nil, comesBefore(p.Start[0].File(), left[0].Stage.Name, c.Stage)
+		return nil, transform.ConflictIn(p.Start[0].File(), left[0].Stage.Name+" comes before "+c.Stage+" and is not done", "apply it first, or add --through")
 	}
 	return nil, nil
 }
@@ -83,16 +83,8 @@ func notAmong(stage string) error {
 	return fmt.Errorf("the plan of this cluster has no stage %s: it has none of leader migration with --no-leader-migration, or at Kubernetes 1.27 or later, and those of an upgrade with --target-version alone, once it is migrated; use a stage that rke-lm plan lists", stage)
 }
 
-func comesBefore(file, first, stage string) error {
-	return &transform.Conflict{At: &yamledit.Error{
-		File: file, What: fmt.Sprintf("%s comes before %s and is not done", first, stage), Do: "apply it first, or add --through",
-	}}
-}
-
 func comesAfter(file, last, stage string) error {
-	return &transform.Conflict{At: &yamledit.Error{
-		File: file, What: fmt.Sprintf("%s comes after %s and is still in the file", last, stage), Do: "undo it first, or add --through",
-	}}
+	return transform.ConflictIn(file, last+" comes after "+stage+" and is still in the file", "undo it first, or add --through")
 }
 
 // ManualStagePending means that a stage was not applied, because another one comes first

@@ -83,20 +83,17 @@ type Places struct{ before, after kustomize.Places }
 
 // NewPlaces has the clusters of files that change, and of those that do not.
 func NewPlaces(before, after, rest []*Side) Places {
-	p := Places{kustomize.Places{}, kustomize.Places{}}
-	for _, s := range slices.Concat(before, rest) {
-		s.describe(p.before)
-	}
-	for _, s := range slices.Concat(after, rest) {
-		s.describe(p.after)
-	}
-	return p
+	return Places{described(before, rest), described(after, rest)}
 }
 
-func (s *Side) describe(in kustomize.Places) {
-	for _, key := range s.known() {
-		in.Add(key, s.place())
+func described(of ...[]*Side) kustomize.Places {
+	in := kustomize.Places{}
+	for _, s := range slices.Concat(of...) {
+		for _, key := range s.known() {
+			in.Add(key, s.place())
+		}
 	}
+	return in
 }
 
 // known is what a cluster is known by.

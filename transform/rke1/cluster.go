@@ -107,12 +107,16 @@ func (c *Cluster) setVersion(assumed string) (err error) {
 
 // checkMinor refuses a minor that RKE has no release of: it ends at the last one that values of
 // the chart are known for.
+func (c *Cluster) checkMinor() error {
+	return checkMinor(yamledit.First(c.get(versionKey), c.Config), c.Version, "correct the version; for a later one, move the workloads to a cluster of RKE2")
+}
+
 func checkMinor(at yamledit.Node, version, do string) error {
 	minor := semver.MajorMinor(version)
 	if newest[minor] != "" {
 		return nil
 	}
-	return at.Errorf("RKE has no release of Kubernetes "+minor[1:]+", but of "+ccm.Known(Name), do)
+	return at.Errorf("RKE has no release of Kubernetes "+strings.TrimPrefix(minor, "v")+", but of "+ccm.Known(Name), do)
 }
 
 // imageTag returns the tag of an own Kubernetes image, which counts before the

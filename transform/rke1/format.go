@@ -58,10 +58,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(c.checkProvider(), c.setVersion(target.AssumeVersion)); err != nil {
-		return nil, err
-	}
-	if err := checkMinor(yamledit.First(c.get(versionKey), c.Config), c.Version, "correct the version; for a later one, move the workloads to a cluster of RKE2"); err != nil {
+	if err := cmp.Or(c.checkProvider(), c.setVersion(target.AssumeVersion), c.checkMinor()); err != nil {
 		return nil, err
 	}
 	if target.EndState == transform.EndStateOverride {
@@ -82,10 +79,8 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if m.target, err = m.move().Decide(m.target, path); err != nil {
 		return nil, err
 	}
-	if m.target, err = m.stages().Timed(m.Config); err != nil {
-		return nil, err
-	}
-	return m, m.chartOptions(m.Version).CheckMounting(m.Config)
+	m.target, err = m.stages().Timed(m.Config)
+	return m, cmp.Or(err, m.chartOptions(m.Version).CheckMounting(m.Config))
 }
 
 // lint opens a cluster for its findings, whatever its provider. Manifests that

@@ -142,8 +142,5 @@ func CheckUndo(p *plan.Plan, names []string, version string) error {
 	if _, there := p.Step(SetProviderIDs); there {
 		do = "provider IDs never change, so " + SetProviderIDs + " cannot be undone either"
 	}
-	return &transform.Conflict{At: &yamledit.Error{
-		File: p.Start[0].File(), What: "the cluster runs " + version + ", or is about to, and Kubernetes 1.27 and later have no in-tree provider to roll back to",
-		Do: "keep the external provider; " + do,
-	}}
+	return transform.ConflictIn(p.Start[0].File(), "the cluster runs "+version+", or is about to, and Kubernetes 1.27 and later have no in-tree provider to roll back to", "keep the external provider; "+do)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // UpgradeKubernetes is the stage that moves a migrated cluster to the release of a plan, one
@@ -79,8 +78,5 @@ func CheckUndone(file string, names ...string) error {
 	if !slices.Contains(names, UpgradeKubernetes) && !slices.Contains(names, UpgradeCCM) {
 		return nil
 	}
-	return &transform.Conflict{At: &yamledit.Error{
-		File: file, What: noDowngrade,
-		Do: "restore a snapshot of etcd from before the upgrade together with the release of that time; the image of the cloud-controller-manager stays with the release",
-	}}
+	return transform.ConflictIn(file, noDowngrade, "restore a snapshot of etcd from before the upgrade together with the release of that time; the image of the cloud-controller-manager stays with the release")
 }
