@@ -194,6 +194,9 @@ func (m *migration) Components(rule string) []rules.Component {
 // Charts are none: manifests have their manager themselves.
 func (m *migration) Charts(string) []rules.Chart { return nil }
 
+// Bundle has none: each manifest is a document.
+func (m *migration) Bundle() leadermigration.Bundle { return leadermigration.Bundle{} }
+
 func (m *migration) component(stage string) rules.Component {
 	provider, _ := m.provider()
 	return rules.Component{Name: m.Component, Args: m.arguments.List(), Provider: provider, Version: m.move().Reached(), Stage: stage, Target: m.target}

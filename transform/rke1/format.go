@@ -96,7 +96,7 @@ func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	}
 	m := &migration{Cluster: c, file: file, target: target}
 	m.target = target.In(m.situation())
-	_, err = m.bundle().Documents()
+	_, err = m.Bundle().Documents()
 	return m, err
 }
 
@@ -140,7 +140,7 @@ func (m *migration) managing() stages.Electors {
 		e.Show(chart.Args(), chart.ImageTag(), chart.Migrates(), m.isExternal() && m.target.Situation != transform.Broken)
 		e.Runs = chart.Migrates()
 	}
-	docs, _ := m.bundle().Documents()
+	docs, _ := m.Bundle().Documents()
 	if w, found := ccm.FindWorkload(docs); found {
 		e.Show(w.Args(), w.Tag(), w.Migrates(), m.isExternal())
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// bundle holds the manifests that RKE applies with each run and never prunes.
+// Bundle holds the manifests that RKE applies with each run and never prunes.
 // What addons_include names is not in the file and stays as it is.
-func (m *migration) bundle() leadermigration.Bundle {
+func (m *migration) Bundle() leadermigration.Bundle {
 	return leadermigration.Bundle{Holder: m.Config, Key: m.spelling.of(addonsKey), Lease: m.target.Lease()}
 }
 
@@ -23,7 +23,7 @@ func (m *migration) bundle() leadermigration.Bundle {
 func (m *migration) grantMigrationLease() transform.Stage {
 	name, kinds := m.target.Lease(), "role,rolebinding"
 	return m.stages().Grant(transform.Stage{
-		Change:  transform.ChangeOf(m.Doc, m.target, m.grantEdit, m.checkGrant, m.bundle().Revoke),
+		Change:  transform.ChangeOf(m.Doc, m.target, m.grantEdit, m.checkGrant, m.Bundle().Revoke),
 		Skipped: m.neverGranted,
 		After:   []action.Action{m.taken()},
 		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until you delete them; at that point no manager may have the flag.",
@@ -37,16 +37,16 @@ func (m *migration) grantMigrationLease() transform.Stage {
 
 // neverGranted reports whether the cluster is external and its addons have no permission on the
 // lease.
-func (m *migration) neverGranted() bool { return m.isExternal() && !m.bundle().Grants() }
+func (m *migration) neverGranted() bool { return m.isExternal() && !m.Bundle().Grants() }
 
 func (m *migration) grantEdit(e *yamledit.Edit) {
 	if m.isExternal() {
 		return
 	}
-	m.bundle().Grant(e)
+	m.Bundle().Grant(e)
 }
 
 // checkGrant requires that only addons changed, and that the lease can be locked.
 func (m *migration) checkGrant(after *migration) error {
-	return cmp.Or(m.check(after, func(path string, _, _ any) bool { return path == "addons" }), after.bundle().CheckGrant())
+	return cmp.Or(m.check(after, func(path string, _, _ any) bool { return path == "addons" }), after.Bundle().CheckGrant())
 }

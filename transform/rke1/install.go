@@ -67,7 +67,7 @@ func (m *migration) lacksManager() bool {
 // runsManager reports whether addons run a cloud-controller-manager, or cannot be
 // read.
 func (m *migration) runsManager() bool {
-	docs, err := m.bundle().Documents()
+	docs, err := m.Bundle().Documents()
 	_, found := ccm.FindWorkload(docs)
 	return found || err != nil
 }

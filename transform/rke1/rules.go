@@ -36,8 +36,10 @@ var ruleTable = sync.OnceValue(func() []rule {
 func sharedRules() []rule {
 	return rules.Of[*migration](
 		rules.CCMUnschedulable, rules.CSIGateStale, rules.CloudControllersOff, rules.FlagLeftOnKCM,
-		rules.FlagOnExternalGate, rules.FlagUnknown, rules.LeaseGrantMissing, rules.LeaseTimingsUnsafe,
+		rules.FlagOnExternalGate, rules.FlagUnknown, rules.LeaseGrantMissing, rules.LeaseTimingsUnsafe, rules.StorageClassInTree,
 		rules.LeaderElectionOff.WithGuards(rules.FlagEdits...),
+		rules.CCMArgsUnsafe.WithDoc(
+			"Addons or the values file run a cloud-controller-manager that exits because of its arguments: routes are on without --cluster-cidr, or --cloud-provider is not aws."),
 		rules.CCMMinorSkew.WithGuards(rules.ImageMoves...).WithDoc(
 			"The minor of the image in the values file is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers."),
 		rules.ChartUnpinned.WithDoc(
@@ -58,15 +60,8 @@ func clusterRules() []rule {
 					found.At(block, "RKE selects the provider by this block and changes "+externalName+" back to aws", "apply the stages: the cluster is in-tree, and the switch removes the block and keeps its settings")
 				}
 			}},
-		{Rule: rules.CCMArgsUnsafe.Rule.WithDoc(
-			"Addons or the values file run a cloud-controller-manager that exits because of its arguments: routes are on without --cluster-cidr, or --cloud-provider is not aws."),
-			Check: func(m *migration, found *transform.Findings) {
-				rules.UnsafeWorkload(m.bundle(), found)
-				rules.CCMArgsUnsafe.Check(m, found)
-			}},
 		{Rule: rules.CCMFlagMissing.Rule.WithGuards(rules.BothManagers...), Check: func(m *migration, found *transform.Findings) {
 			if m.component(manager) == inTree {
-				rules.SecondWorkload(m.bundle(), m.target, found)
 				rules.CCMFlagMissing.Check(m, found)
 			}
 		}},
@@ -124,10 +119,6 @@ func clusterRules() []rule {
 					}
 				}
 			}},
-		{Rule: rules.StorageClassInTree, Check: func(m *migration, found *transform.Findings) {
-			docs, _ := m.bundle().Documents()
-			rules.InTreeClasses(docs, m.bundle().At(), found)
-		}},
 		// It compares the components, each of which has the same provider on all machines.
 		{Rule: rules.ProviderMixed, Check: func(m *migration, found *transform.Findings) {
 			rules.Mixed(lists.Map(components, func(service string) rules.Provided {
@@ -142,7 +133,7 @@ func clusterRules() []rule {
 				if m.provider() != "" {
 					return
 				}
-				docs, _ := m.bundle().Documents()
+				docs, _ := m.Bundle().Documents()
 				_, runs := ccm.FindWorkload(docs)
 				if !runs && !m.migrates() && !m.usesMetadata() {
 					return
@@ -367,7 +358,7 @@ func (m *migration) Components(rule string) (list []rules.Component) {
 			return nil // the other manager is the one that takes part
 		}
 	case rules.LeaseGrantMissing.ID:
-		if m.bundle().Grants() {
+		if m.Bundle().Grants() {
 			return nil // what addons_include names is not in the file
 		}
 	case rules.CloudControllersOff.ID, rules.ConfigWithoutFlag.ID, rules.FlagLeftOnKCM.ID, rules.LeaseTimingsUnsafe.ID:
@@ -388,7 +379,7 @@ func (m *migration) Components(rule string) (list []rules.Component) {
 // cloudManagers are those that ask for leases. One of addons or of the values file may run already, so its timings count
 // after every stage.
 func (m *migration) cloudManagers() []rules.Component {
-	list := rules.WorkloadComponents(m.bundle(), m.target)
+	list := rules.WorkloadComponents(m.Bundle(), m.target)
 	if m.file != nil {
 		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: m.file.chart.Placed(), Version: m.file.chart.ImageMinor(), Target: m.target})
 	}

@@ -56,7 +56,7 @@ func TestGrantAppendsToAddons(t *testing.T) {
 		"absent": "", "empty": "addons: \"\"\n", "null": "addons:\n", "others": "addons: |-\n  kind: A\n  ---\n  kind: B\naddons_include: [a.yaml]\n",
 	} {
 		got := after(t, at(release, onAWS+addons), stages.GrantMigrationLease, transform.Target{})
-		docs, err := opened(t, got, transform.Target{}).bundle().Documents()
+		docs, err := opened(t, got, transform.Target{}).Bundle().Documents()
 		assert.Truef(t, err == nil && leadermigration.Granted(docs, leadermigration.Lease), "%s: %v\n%s", name, err, got)
 		assert.Truef(t, strings.Contains(addons, "kind: A") == strings.Contains(got, "kind: A\n  ---\n  kind: B\n  ---\n"), "%s: the manifests of its own:\n%s", name, got)
 	}

@@ -205,7 +205,7 @@ func (m *migration) checkRollback(e *transform.Reverse) {
 		e.Usual(own, "this text existed before or came from a block "+awsKey)
 	}
 	if !m.target.NoLeaderMigration {
-		e.Fail(m.bundle().CheckGranted())
+		e.Fail(m.Bundle().CheckGranted())
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 
 const manifestKey = "additionalManifest"
 
-// bundle holds the manifests that RKE2 applies on control planes without a
+// Bundle holds the manifests that RKE2 applies on control planes without a
 // restart.
-func (m *migration) bundle() leadermigration.Bundle {
+func (m *migration) Bundle() leadermigration.Bundle {
 	return leadermigration.Bundle{Holder: m.RKEConfig(), Key: manifestKey, Lease: m.target.Lease()}
 }
 
@@ -24,24 +24,24 @@ func (m *migration) bundle() leadermigration.Bundle {
 // additionalManifest.
 func (m *migration) grantMigrationLease() transform.Stage {
 	return m.stages().Grant(transform.Stage{
-		Change:    transform.ChangeOf(m.Doc, m.target, m.grantEdit, m.checkGrant, m.bundle().Revoke),
+		Change:    transform.ChangeOf(m.Doc, m.target, m.grantEdit, m.checkGrant, m.Bundle().Revoke),
 		Skipped:   m.neverGranted,
 		UndoAfter: []action.Action{action.AllRemoved(leadermigration.Namespace, "role,rolebinding", m.target.Lease())},
 	})
 }
 
 // neverGranted reports whether the switch has begun and the file has no permission on the lease.
-func (m *migration) neverGranted() bool { return m.switching() && !m.bundle().Grants() }
+func (m *migration) neverGranted() bool { return m.switching() && !m.Bundle().Grants() }
 
 func (m *migration) grantEdit(e *yamledit.Edit) {
 	if m.switching() {
 		return
 	}
-	m.bundle().Grant(e)
+	m.Bundle().Grant(e)
 }
 
 // checkGrant requires that no machine is configured differently and that the
 // lease can be locked.
 func (m *migration) checkGrant(after *migration) error {
-	return cmp.Or(m.check(after, unchanged), after.bundle().CheckGrant())
+	return cmp.Or(m.check(after, unchanged), after.Bundle().CheckGrant())
 }

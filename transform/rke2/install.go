@@ -101,7 +101,7 @@ func (m *migration) installEdit(e *yamledit.Edit) {
 	}
 	text, err := m.newManifest()
 	e.Fail(err)
-	m.bundle().Append(e, text)
+	m.Bundle().Append(e, text)
 	m.removeReplacedConfig(e)
 	m.completeOver(ed, text)
 }
@@ -132,7 +132,7 @@ func (m *migration) completeOver(ed ccm.Edits, text string) {
 // editChart returns the chart as nodes of an edit, which fails where it cannot be read: then there is none.
 func (m *migration) editChart(e *yamledit.Edit) (ed ccm.Edits, chart ccm.Chart, found bool) {
 	ed.File = e
-	at := m.bundle().At()
+	at := m.Bundle().At()
 	if !at.Exists() || at.IsNull() {
 		return ed, chart, false
 	}
@@ -250,7 +250,7 @@ func (m *migration) installUndo(e *transform.Reverse) {
 	if chart.Overrides() {
 		e.Usual(chart.Decider("args").At, "it may have had the arguments of the migration before")
 	}
-	m.bundle().Remove(e, ours)
+	m.Bundle().Remove(e, ours)
 }
 
 // installed reports whether a chart is the one that installCCM writes, but for

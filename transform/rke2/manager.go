@@ -68,7 +68,7 @@ func (m *migration) editWorkload(e *yamledit.Edit, migrates bool) (found bool) {
 	if migrates && m.configured() {
 		e.Fail(w.Container.Errorf("this cloud-controller-manager runs without the chart, so rke-lm does not add its configuration", "remove --leader-migration-config, or mount the one that rke-lm leader-migration-config prints"))
 	}
-	in, err := e.Embedded(m.bundle().At())
+	in, err := e.Embedded(m.Bundle().At())
 	if err == nil {
 		w, _ = ccm.FindWorkload(in.Documents()) // the same, as nodes of the edit
 		err = w.Migrate(in, migrates, m.target.ShortLeases)

@@ -25,10 +25,12 @@ var ruleTable = sync.OnceValue(func() []rule {
 func sharedRules() []rule {
 	return rules.Of[*migration](
 		rules.CCMUnschedulable, rules.CSIGateStale, rules.CloudControllersOff, rules.FlagOnExternalGate,
-		rules.FlagUnknown, rules.LeaderElectionOff, rules.LeaseGrantMissing, rules.LeaseTimingsUnsafe,
+		rules.FlagUnknown, rules.LeaderElectionOff, rules.LeaseGrantMissing, rules.LeaseTimingsUnsafe, rules.StorageClassInTree,
 		rules.FlagLeftOnKCM.WithGuards(rules.FlagLeaves...),
 		rules.ConfigWithoutFlag.WithDoc(
 			"A manager has leader-migration-config without enable-leader-migration, and silently ignores the configuration."),
+		rules.CCMArgsUnsafe.WithDoc(
+			"With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without permission to get service accounts."),
 		rules.CCMMinorSkew.WithGuards(rules.ImageMoves...).WithDoc(
 			"The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers."),
 	)

@@ -50,7 +50,7 @@ func chartRules() []rule {
 			for i, d := range docs {
 				if d.Root().StringAt("metadata", "name") == ccm.CloudConfigSecret {
 					rules.OverrideNames(d.Root().Get("stringData", ccm.CloudConfigKey), version, func(n yamledit.Node, message, fix string) *transform.Finding {
-						return found.Add(m.bundle().Finding(i, n, message, fix))
+						return found.Add(m.Bundle().Finding(i, n, message, fix))
 					})
 				}
 			}
@@ -69,16 +69,9 @@ func chartRules() []rule {
 						"keep the time between this stage and the switch short"))
 				}
 			}},
-		{Rule: rules.CCMArgsUnsafe.Rule.WithDoc(
-			"With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without permission to get service accounts."),
-			Check: func(m *migration, found *transform.Findings) {
-				rules.CCMArgsUnsafe.Check(m, found)
-				rules.UnsafeWorkload(m.bundle(), found)
-			}},
 		{Rule: rules.CCMFlagMissing.Rule, Check: func(m *migration, found *transform.Findings) {
 			if m.runsInTree() {
 				rules.CCMFlagMissing.Check(m, found)
-				rules.SecondWorkload(m.bundle(), m.target, found)
 			}
 		}},
 		{Rule: transform.Rule{ID: "chart-field-ignored", Severity: transform.Warning, Guards: rules.TheChart,
@@ -131,7 +124,7 @@ func chartRules() []rule {
 				for _, c := range m.installs() {
 					if policy, of := c.chart.FailurePolicy(); policy != "abort" && policy != "retry" {
 						at := yamledit.First(of.Spec("failurePolicy"), of.Root.Get("spec"))
-						found.Add(c.bundle().Finding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort"))
+						found.Add(c.Bundle().Finding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort"))
 					}
 				}
 			}},
@@ -159,7 +152,7 @@ func (m *migration) installs() []installed {
 // about returns a finding about a node of the HelmChart, or about its spec where
 // the node is not there.
 func (c installed) about(n yamledit.Node, message, fix string) transform.Finding {
-	return c.bundle().Finding(c.chart.Index, yamledit.First(n, c.chart.Root.Get("spec")), message, fix)
+	return c.Bundle().Finding(c.chart.Index, yamledit.First(n, c.chart.Root.Get("spec")), message, fix)
 }
 
 // in returns a finding about a node of a source of values, or about the source
@@ -173,7 +166,7 @@ func (c installed) in(l helmchart.Layer, n yamledit.Node, message, fix string) t
 	}
 	f := transform.FindingAt(l.At, message, fix)
 	if l.Index != helmchart.InFile {
-		f = c.bundle().Finding(l.Index, l.At, message, fix)
+		f = c.Bundle().Finding(l.Index, l.At, message, fix)
 	}
 	if n.Exists() && l.Form == helmchart.Content {
 		f.Line, f.Path = n.Line(), f.Path+"."+n.Path()
@@ -270,10 +263,10 @@ func (m *migration) chartTwice(found *transform.Findings) {
 	charts, _ := m.charts()
 	for i, c := range charts {
 		if i > 0 {
-			found.Add(m.bundle().Finding(c.Index, c.Root.Get("spec"), fmt.Sprintf("document [%d] of the manifest installs the same DaemonSet, which only one Helm release can own", charts[0].Index), "remove one of the two"))
+			found.Add(m.Bundle().Finding(c.Index, c.Root.Get("spec"), fmt.Sprintf("document [%d] of the manifest installs the same DaemonSet, which only one Helm release can own", charts[0].Index), "remove one of the two"))
 		}
 		if twin, twice := c.ConfiguredTwice(); twice {
-			found.Add(m.bundle().Finding(twin.Index, twin.Root, "this document is the same object as chartValues."+c.Name()+", and one overwrites the other in the cluster", "keep one of the two"))
+			found.Add(m.Bundle().Finding(twin.Index, twin.Root, "this document is the same object as chartValues."+c.Name()+", and one overwrites the other in the cluster", "keep one of the two"))
 		}
 	}
 }

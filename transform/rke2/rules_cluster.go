@@ -126,10 +126,6 @@ func clusterRules() []rule {
 				}
 				found.At(yamledit.First(etcd, m.RKEConfig()), "no etcd snapshots are configured", "set etcd.snapshotScheduleCron and etcd.snapshotRetention, or take one manually before every stage")
 			}},
-		{Rule: rules.StorageClassInTree, Check: func(m *migration, found *transform.Findings) {
-			docs, _ := m.manifests()
-			rules.InTreeClasses(docs, m.RKEConfig().Get(manifestKey), found)
-		}},
 		// It checks control planes. Up to 1.35 any cloud-provider-name also turns
 		// the stub off, from 1.36 on only the key does (rancher/rke2,
 		// pkg/rke2/rke2_linux.go at v1.34.1 and v1.36.0).
@@ -174,7 +170,7 @@ func clusterRules() []rule {
 						continue
 					}
 					if earlier, twice := first[id]; twice {
-						found.Add(m.bundle().Finding(i, d.Root(), fmt.Sprintf("this document is the same object as document [%d] of the manifest and overwrites it in the cluster", earlier), "join the two, or rename one"))
+						found.Add(m.Bundle().Finding(i, d.Root(), fmt.Sprintf("this document is the same object as document [%d] of the manifest and overwrites it in the cluster", earlier), "join the two, or rename one"))
 						continue
 					}
 					first[id] = i
@@ -218,7 +214,7 @@ func (m *migration) Components(rule string) (list []rules.Component) {
 	}
 	switch rule {
 	case rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID, rules.LeaseTimingsUnsafe.ID:
-		if rule == rules.LeaseGrantMissing.ID && m.bundle().Grants() {
+		if rule == rules.LeaseGrantMissing.ID && m.Bundle().Grants() {
 			return nil
 		}
 		for _, class := range m.ControlPlanes {
@@ -266,7 +262,7 @@ func (c installed) component(version string) rules.Component {
 // cloudManagers are those that ask for leases. One that is in the file may run already, so its timings count after every
 // stage.
 func (m *migration) cloudManagers() []rules.Component {
-	list := rules.WorkloadComponents(m.bundle(), m.target)
+	list := rules.WorkloadComponents(m.Bundle(), m.target)
 	for _, c := range m.known(rules.LeaseTimingsUnsafe.ID) {
 		list = append(list, c.component(c.chart.ImageMinor()))
 	}

@@ -152,7 +152,7 @@ func (m *migration) cloudFindings() []transform.Finding {
 			}
 		}
 		for k := range found {
-			f := m.bundle().Finding(c.document, c.at, found[k].Message, found[k].Fix)
+			f := m.Bundle().Finding(c.document, c.at, found[k].Message, found[k].Fix)
 			f.Rule, f.Severity, f.Line = found[k].Rule, found[k].Severity, found[k].Line
 			if found[k].Path != "" {
 				f.Path += "." + found[k].Path

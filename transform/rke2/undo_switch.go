@@ -57,7 +57,7 @@ func (m *migration) checkRollback(e *transform.Reverse) {
 		e.Fail(transform.Lost(m.RKEConfig(), "additionalManifest has no chart of the cloud-controller-manager, so the cluster was changed to external in another way"))
 	}
 	if !m.target.NoLeaderMigration {
-		e.Fail(m.bundle().CheckGranted())
+		e.Fail(m.Bundle().CheckGranted())
 	}
 	if m.carriesCloudConfig() && len(m.Winners(cloudConfigKey, effective.Class.ControlPlane)) == 0 {
 		e.Fail(transform.Lost(m.RKEConfig(), cloudConfigKey+" was removed by the switch, and the file does not show where it was"))

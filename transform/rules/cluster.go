@@ -57,19 +57,20 @@ var UnknownConfigKey = transform.Rule{ID: "unknown-config-key", Severity: transf
 	"Rancher drops keys that the release does not have, so the value reaches no machine.", "rancher/kontainer-driver-metadata: server and agent arguments of each release", "Correct the spelling; `rke-lm lint --fix` does so where one key is near.", "If the key is for a later release.")
 
 // StorageClassInTree is for StorageClasses in the manifests of a cluster's file, without the driver.
-var StorageClassInTree = transform.Rule{ID: "storage-class-in-tree", Severity: transform.Warning, Guards: TheSwitch,
+var StorageClassInTree = Rule{Check: inTreeClasses, Rule: transform.Rule{ID: "storage-class-in-tree", Severity: transform.Warning, Guards: TheSwitch,
 	Doc: "A manifest in the file has a StorageClass with the in-tree provisioner kubernetes.io/aws-ebs, and none installs the EBS CSI driver. After the switch only that driver creates and attaches such volumes."}.Because(
-	"Kubernetes passes in-tree volumes to the EBS CSI driver; without it claims stay Pending, and pods wait for their volumes.", "kubernetes/enhancements KEP-1487: CSI migration of AWS EBS, in 1.25; "+transform.SourceRemovals, "Install the EBS CSI driver before the switch, and use a StorageClass with the provisioner ebs.csi.aws.com for new claims.", "If the driver is installed in another way.")
+	"Kubernetes passes in-tree volumes to the EBS CSI driver; without it claims stay Pending, and pods wait for their volumes.", "kubernetes/enhancements KEP-1487: CSI migration of AWS EBS, in 1.25; "+transform.SourceRemovals, "Install the EBS CSI driver before the switch, and use a StorageClass with the provisioner ebs.csi.aws.com for new claims.", "If the driver is installed in another way.")}
 
-// InTreeClasses reports the StorageClasses at the string that holds the manifests.
-func InTreeClasses(docs []*yamledit.Document, at yamledit.Node, found *transform.Findings) {
+// inTreeClasses reports the StorageClasses at the string that holds the manifests.
+func inTreeClasses(s Subject, found *transform.Findings) {
+	docs, _ := s.Bundle().Documents() // none that cannot be read
 	if slices.ContainsFunc(docs, func(d *yamledit.Document) bool { return strings.Contains(string(d.Bytes()), aws.CSIDriverName) }) {
 		return
 	}
 	for _, d := range docs {
 		root := d.Root()
 		if by := root.StringAt("provisioner"); root.StringAt("kind") == "StorageClass" && by == aws.InTreeVolumes {
-			found.At(at, "StorageClass "+root.StringAt("metadata", "name")+" has the in-tree provisioner "+by+", and after the switch only the EBS CSI driver creates and attaches its volumes",
+			found.At(s.Bundle().At(), "StorageClass "+root.StringAt("metadata", "name")+" has the in-tree provisioner "+by+", and after the switch only the EBS CSI driver creates and attaches its volumes",
 				"install the EBS CSI driver on every node before the switch; see the guide on volumes")
 		}
 	}

@@ -148,9 +148,10 @@ type managers struct {
 	components []Component
 }
 
-func (m *managers) Chosen() transform.Target      { return m.target }
-func (m *managers) Components(string) []Component { return m.components }
-func (m *managers) Charts(string) []Chart         { return nil }
+func (m *managers) Chosen() transform.Target       { return m.target }
+func (m *managers) Components(string) []Component  { return m.components }
+func (m *managers) Charts(string) []Chart          { return nil }
+func (m *managers) Bundle() leadermigration.Bundle { return leadermigration.Bundle{} }
 
 func timings(m *managers) transform.Findings {
 	return of(func(f *transform.Findings) { LeaseTimingsUnsafe.Check(m, f) })

@@ -47,7 +47,7 @@ var CCMArgsUnsafe = ofCharts(transform.Rule{ID: "ccm-args-unsafe", Severity: tra
 		if c.LacksRights() {
 			found.Add(c.At("the chart does not grant the permission to get serviceaccounts that is required by --use-service-account-credentials", "remove the argument, or grant the permission in clusterRoleRules", chartArgs))
 		}
-	})
+	}, unsafeWorkload)
 
 // What to say of a manager whose routes are on without a range of addresses, which
 // ccm.RoutesUnsafe finds.
@@ -56,9 +56,9 @@ const (
 	RoutesFix    = "add --configure-cloud-routes=false, or --cluster-cidr where the VPC carries pod routes"
 )
 
-// UnsafeWorkload checks a cloud-controller-manager that the manifests of a cluster run
+// unsafeWorkload checks a cloud-controller-manager that the manifests of a cluster run
 // without the chart.
-func UnsafeWorkload(b leadermigration.Bundle, found *transform.Findings) {
+func unsafeWorkload(b leadermigration.Bundle, _ transform.Target, found *transform.Findings) {
 	w, runs := workload(b)
 	if runs && w.RoutesUnsafe() {
 		found.Add(b.Finding(w.Index, w.Container, RoutesUnsafe, RoutesFix))
@@ -98,11 +98,11 @@ var CCMFlagMissing = ofCharts(transform.Rule{ID: "ccm-flag-missing", Severity: t
 		if !c.Migrates() {
 			SecondOwner(c.At("", "add --"+leaderFlag+"=true, as the stage install-ccm does", chartArgs), c.Target, found)
 		}
-	})
+	}, secondWorkload)
 
-// SecondWorkload checks a cloud-controller-manager that manifests run without the chart,
+// secondWorkload checks a cloud-controller-manager that manifests run without the chart,
 // next to an in-tree kube-controller-manager.
-func SecondWorkload(b leadermigration.Bundle, t transform.Target, found *transform.Findings) {
+func secondWorkload(b leadermigration.Bundle, t transform.Target, found *transform.Findings) {
 	if w, runs := workload(b); runs && !w.Migrates() {
 		SecondOwner(b.Finding(w.Index, w.Container, "", "add --"+leaderFlag+"=true to its arguments, or remove it"), t, found)
 	}

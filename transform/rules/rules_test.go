@@ -131,16 +131,19 @@ func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 		{"--cloud-provider=openstack", "", ""},
 	} {
 		b := leadermigration.Bundle{Holder: parsed(t, strings.Replace(workload, "ARGS", c.args, 1)), Key: "addons"}
-		for want, got := range map[string]string{"unsafe " + c.unsafe: "unsafe " + printed(of(func(f *transform.Findings) { UnsafeWorkload(b, f) })), "second " + c.second: "second " + printed(of(func(f *transform.Findings) { SecondWorkload(b, transform.Target{}, f) }))} {
+		for want, got := range map[string]string{"unsafe " + c.unsafe: "unsafe " + printed(of(func(f *transform.Findings) { unsafeWorkload(b, transform.Target{}, f) })), "second " + c.second: "second " + printed(of(func(f *transform.Findings) { secondWorkload(b, transform.Target{}, f) }))} {
 			_, want, _ = strings.Cut(want, " ")
 			_, got, _ = strings.Cut(got, " ")
 			assert.Truef(t, (want != "" || got == "") && strings.Contains(got, want), "%s: %q, not %q", c.args, got, want)
 		}
-		got := printed(of(func(f *transform.Findings) { SecondWorkload(b, transform.Target{NoLeaderMigration: true}, f) }))
+		got := printed(of(func(f *transform.Findings) { secondWorkload(b, transform.Target{NoLeaderMigration: true}, f) }))
 		assert.Truef(t, c.second == "" || strings.HasPrefix(got, "warning "), "two owners that were chosen: %q", got)
 	}
 	none := (leadermigration.Bundle{Holder: parsed(t, "a: b\n"), Key: "addons"})
-	assert.True(t, len(of(func(f *transform.Findings) { UnsafeWorkload(none, f); SecondWorkload(none, transform.Target{}, f) })) == 0, "a manager is found where none is")
+	assert.True(t, len(of(func(f *transform.Findings) {
+		unsafeWorkload(none, transform.Target{}, f)
+		secondWorkload(none, transform.Target{}, f)
+	})) == 0, "a manager is found where none is")
 }
 
 func TestAFindingSaysWhatElseToDo(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -18,6 +19,7 @@ type Subject interface {
 	Chosen() transform.Target
 	Components(rule string) []Component
 	Charts(rule string) []Chart
+	Bundle() leadermigration.Bundle // the manifests in a string of the file
 }
 
 // Rule is a row of the shared rules.
@@ -45,11 +47,14 @@ func ofComponents(r transform.Rule, check func(Component, transform.Report)) Rul
 	}}
 }
 
-// ofCharts is a rule that checks the values of charts one by one.
-func ofCharts(r transform.Rule, check func(Chart, *transform.Findings)) Rule {
+// ofCharts is a rule that checks the values of charts one by one, and a manager that the manifests run without the chart.
+func ofCharts(r transform.Rule, check func(Chart, *transform.Findings), workload ...func(leadermigration.Bundle, transform.Target, *transform.Findings)) Rule {
 	return Rule{Rule: r, Check: func(s Subject, found *transform.Findings) {
 		for _, one := range s.Charts(r.ID) {
 			check(one, found)
+		}
+		for _, of := range workload {
+			of(s.Bundle(), s.Chosen(), found)
 		}
 	}}
 }
