@@ -147,9 +147,6 @@ func planFiles(p *plan.Plan, shown report.Plan, folder string, paths []string, o
 		if err := book.stage(step, shown.Stages[i].Diff, suffixes, before); err != nil {
 			return nil, err
 		}
-		if of.Live == nil { // apply --cluster makes its own
-			book.patches(step)
-		}
 	}
 	var text bytes.Buffer
 	book.Write(&text)
@@ -172,8 +169,12 @@ func (b *bookFiles) stage(s plan.Step, diff string, suffixes, before []string) e
 				continue
 			}
 			at := fmt.Sprintf("%s:%d", r.Before.File(), r.Before.Root().Line())
-			stage.Documents = append(stage.Documents, report.RunbookDocument{Revision: r, Name: name + suffixes[i], Was: before[i], In: at})
-			before[i] = b.add(name+suffixes[i], r.After.Standalone())
+			d := report.RunbookDocument{Revision: r, Name: name + suffixes[i], Was: before[i], In: at}
+			before[i] = b.add(d.Name, r.After.Standalone())
+			if b.Live == "" { // apply --cluster makes its own
+				b.patches(s, &d)
+			}
+			stage.Documents = append(stage.Documents, d)
 		}
 	}
 	related, err := s.Files()
@@ -184,23 +185,19 @@ func (b *bookFiles) stage(s plan.Step, diff string, suffixes, before []string) e
 	return err
 }
 
-// patches adds the patches of the last stage, for those who do it with kubectl.
-func (b *bookFiles) patches(s plan.Step) {
-	documents := b.Stages[len(b.Stages)-1].Documents
-	for i := range documents {
-		d := &documents[i]
-		patches, err := b.Plan.Patches(s, d.Revision)
-		if err != nil {
-			d.NoPatch = err.Error()
-			continue
-		}
-		name := strings.TrimSuffix(d.Name, filepath.Ext(d.Name))
-		if patches.Do != nil {
-			d.Patch = b.add(name+".patch.json", patches.Do)
-		}
-		if patches.Undo != nil && !s.Stage.Permanent {
-			d.UndoPatch = b.add(name+".undo.patch.json", patches.Undo)
-		}
+// patches adds the patches of a document in a stage, for those who do it with kubectl.
+func (b *bookFiles) patches(s plan.Step, d *report.RunbookDocument) {
+	patches, err := b.Plan.Patches(s, d.Revision)
+	if err != nil {
+		d.NoPatch = err.Error()
+		return
+	}
+	name := strings.TrimSuffix(d.Name, filepath.Ext(d.Name))
+	if patches.Do != nil {
+		d.Patch = b.add(name+".patch.json", patches.Do)
+	}
+	if patches.Undo != nil && !s.Stage.Permanent {
+		d.UndoPatch = b.add(name+".undo.patch.json", patches.Undo)
 	}
 }
 

@@ -247,8 +247,6 @@ type manager struct {
 	Mark string // where the object shows it: "the annotation objectset.rio.cattle.io/id"
 }
 
-var errNoObject = errors.New("the text is not a Kubernetes object")
-
 // managersOf returns the managers of an object, each once. A manager is named with the
 // mark that shows it. Rancher's own programs and people are no managers. What writes
 // through Rancher's own API, as Terraform's rancher2 provider does, writes in Rancher's
@@ -256,7 +254,7 @@ var errNoObject = errors.New("the text is not a Kubernetes object")
 func managersOf(raw []byte) ([]manager, error) {
 	var o head
 	if json.Unmarshal(raw, &o) != nil {
-		return nil, errNoObject
+		return nil, errors.New("the text is not a Kubernetes object")
 	}
 	var list []manager
 	add := func(found manager) {
