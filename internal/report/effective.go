@@ -144,7 +144,7 @@ func writeEffective(w io.Writer, p Palette, e EffectiveConfig) {
 
 func writeSetting(w io.Writer, p Palette, c Class, key string) {
 	o := c.Origins[key]
-	fmt.Fprintf(w, "  %s: %s\n", p.paint(cyan, key), compact(c.Config[key]))
+	fmt.Fprintf(w, "  %s: %s\n", p.paint(cyan, key), yamledit.JSON(c.Config[key]))
 	fmt.Fprintf(w, "      %s\n", p.paint(dim, fmt.Sprintf("from %s:%d %s%s, %s", o.File, o.Line, o.Path, through(o), o.Why)))
 	for _, lost := range c.Overridden[key] {
 		fmt.Fprintf(w, "      %s\n", p.paint(dim, fmt.Sprintf("over %s:%d %s%s", lost.File, lost.Line, lost.Path, through(lost))))
@@ -171,14 +171,6 @@ func roles(labels map[string]string) string {
 	return "(" + strings.Join(out, ", ") + ")"
 }
 
-func compact(v any) string {
-	var b strings.Builder
-	if err := WriteJSONLine(&b, v); err != nil {
-		return "?"
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // Lines returns a class's configuration as sorted lines, for a comparison.
 func (c Class) Lines() string {
 	var b strings.Builder
@@ -186,11 +178,11 @@ func (c Class) Lines() string {
 		if list, ok := c.Config[key].([]any); ok {
 			fmt.Fprintf(&b, "%s:\n", key)
 			for _, m := range list {
-				fmt.Fprintf(&b, "  - %s\n", compact(m))
+				fmt.Fprintf(&b, "  - %s\n", yamledit.JSON(m))
 			}
 			continue
 		}
-		fmt.Fprintf(&b, "%s: %s\n", key, compact(c.Config[key]))
+		fmt.Fprintf(&b, "%s: %s\n", key, yamledit.JSON(c.Config[key]))
 	}
 	return b.String()
 }

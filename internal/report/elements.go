@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // markup is HTML. All text and all values of attributes become markup through escape, within and
@@ -192,7 +193,7 @@ func (c Class) setting(key string) markup {
 	for _, lost := range c.Overridden[key] {
 		from += "<br>" + element("span", fmt.Sprintf("over %s:%d %s", lost.File, lost.Line, lost.Path), "class", "quiet")
 	}
-	return within("tr", within("td", element("code", key))+within("td", element("code", compact(c.Config[key])))+within("td", from))
+	return within("tr", within("td", element("code", key))+within("td", element("code", yamledit.JSON(c.Config[key])))+within("td", from))
 }
 
 func (c ReviewedCluster) page(in Subject) markup {

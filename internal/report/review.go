@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/review"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Review is a change of clusters, for programs; its fields are documented in docs/json.md.
@@ -129,15 +130,15 @@ func sided(sign string, v any) []string {
 	if v == nil {
 		return nil
 	}
-	return []string{sign + " " + compact(v)}
+	return []string{sign + " " + yamledit.JSON(v)}
 }
 
 // without returns the members of a list that another one does not have as often.
 func without(list, other []any) []any {
-	rest := lists.Map(other, compact)
+	rest := lists.Map(other, yamledit.JSON)
 	var left []any
 	for _, v := range list {
-		if i := slices.Index(rest, compact(v)); i >= 0 {
+		if i := slices.Index(rest, yamledit.JSON(v)); i >= 0 {
 			rest = slices.Delete(rest, i, i+1)
 			continue
 		}

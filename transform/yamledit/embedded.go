@@ -281,6 +281,6 @@ func unescape(b []byte) (r rune, size int, ok bool) {
 
 // escaped writes text as it is between double quotes.
 func escaped(s string) string {
-	text := jsonText(s)
+	text := JSON(s)
 	return text[1 : len(text)-1]
 }

@@ -236,13 +236,13 @@ func (w *flowWriter) members(open, closing byte, column, n int, member func(int)
 
 func (w *flowWriter) scalar(v any) string {
 	if w.style.json {
-		return jsonText(v)
+		return JSON(v)
 	}
 	return scalarText(v, w.style.quote, true)
 }
 
-// jsonText writes a value as JSON, without escaping <, > and &.
-func jsonText(v any) string {
+// JSON returns a value as JSON on one line, without escaping <, > and &.
+func JSON(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -257,7 +257,7 @@ func jsonText(v any) string {
 func scalarText(v any, quote byte, flow bool) string {
 	s, ok := v.(string)
 	if !ok {
-		return jsonText(v)
+		return JSON(v)
 	}
 	if plainSafe(s, flow) {
 		return s
@@ -269,7 +269,7 @@ func quoted(s string, quote byte) string {
 	if quote == '\'' && printable(s) && !strings.ContainsAny(s, "\n\t") {
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 	}
-	return jsonText(s)
+	return JSON(s)
 }
 
 // plainSafe reports whether s can be written without quotes: it has no

@@ -75,7 +75,7 @@ func (s *splicer) scalarLike(old *yaml.Node, v any, flow bool) string {
 	str, isString := v.(string)
 	switch {
 	case !isString || s.doc.json:
-		return jsonText(v)
+		return JSON(v)
 	case old.Style&yaml.DoubleQuotedStyle != 0:
 		return quoted(str, '"')
 	case old.Style&yaml.SingleQuotedStyle != 0:

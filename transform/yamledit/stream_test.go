@@ -118,7 +118,7 @@ func TestRemovalsThatWouldChangeAnotherDocumentAreRefused(t *testing.T) {
 
 func TestEmptyReportsWhetherAnythingIsLeft(t *testing.T) {
 	for text, want := range map[string]bool{"a: 1\n": true, "---\na: 1\n...\n": true, "a: 1\n---\nb: 2\n": false, "# ours\n---\na: 1\n": false} {
-		d := assert.Value(ParseString("in.yaml", "m: "+jsonText(text)+"\n"))(t)
+		d := assert.Value(ParseString("in.yaml", "m: "+JSON(text)+"\n"))(t)
 		in := assert.Value(d.Root().Get("m").Embedded())(t)
 		in.Remove(0)
 		got, err := in.Empty()
@@ -154,7 +154,7 @@ func TestRandomRemovalsKeepAllOtherDocuments(t *testing.T) {
 }
 
 func randomRemoval(r *rand.Rand, text string) (ok bool, err error) {
-	source := "m: " + jsonText(text) + "\n"
+	source := "m: " + JSON(text) + "\n"
 	if literal, ok := literalBlock(text, 2, 2); ok && r.IntN(3) > 0 {
 		source = "m: " + literal + "\nz: 1\n"
 		if strings.HasSuffix(text, "\n\n") {

@@ -60,13 +60,13 @@ func appendJSON(b []byte, n *yaml.Node) []byte {
 	if isText(n) {
 		return appendText(b, n.Value)
 	}
-	return append(b, jsonText(scalarValue(n))...)
+	return append(b, JSON(scalarValue(n))...)
 }
 
 // appendText quotes a string; most need no escapes.
 func appendText(b []byte, s string) []byte {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
-		return append(b, jsonText(s)...)
+		return append(b, JSON(s)...)
 	}
 	return append(append(append(b, '"'), s...), '"')
 }
