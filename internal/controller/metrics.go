@@ -44,7 +44,7 @@ func NewMetrics(m *Manager) *Metrics {
 		}, []string{"cluster"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rke_lm_failures_total", Help: "Clusters whose migration failed."}, []string{"migration"}),
 	}
-	made.registry.MustRegister(made.active, made.gaps, made.two, made.failures, progress{m})
+	made.registry.MustRegister(made.active, made.gaps, made.two, made.failures, prometheus.CollectorFunc(m.collect))
 	return made
 }
 
@@ -72,26 +72,20 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// progress is how far the clusters of all LeaderMigrations are.
-type progress struct{ of *Manager }
-
 var clustersMetric = prometheus.NewDesc("rke_lm_clusters", "Clusters of a LeaderMigration, by their state, and by the stage in progress or the last one.", []string{"migration", "state", "stage"}, nil)
 
-// Describe and Collect make it a prometheus.Collector.
-func (progress) Describe(to chan<- *prometheus.Desc) { to <- clustersMetric }
-
-// Collect counts the clusters.
-func (p progress) Collect(to chan<- prometheus.Metric) {
+// collect counts the clusters of all LeaderMigrations.
+func (m *Manager) collect(to chan<- prometheus.Metric) {
 	counts := map[[3]string]float64{}
-	p.of.mu.Lock()
-	for key, w := range p.of.active {
+	m.mu.Lock()
+	for key, w := range m.active {
 		w.mu.Lock()
-		for _, m := range w.members {
-			counts[[3]string{key.String(), string(m.State), m.Stage}]++
+		for _, of := range w.members {
+			counts[[3]string{key.String(), string(of.State), of.Stage}]++
 		}
 		w.mu.Unlock()
 	}
-	p.of.mu.Unlock()
+	m.mu.Unlock()
 	for labels, n := range counts {
 		to <- prometheus.MustNewConstMetric(clustersMetric, prometheus.GaugeValue, n, labels[:]...)
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,7 +36,7 @@ type Watch struct {
 	mu        sync.Mutex
 	outages   map[string]*outage
 	began     time.Time
-	ready     bool // everything was read once
+	ready     atomic.Bool // everything was read once
 }
 
 // outage is since when a kind cannot be read, and its version before.
@@ -91,9 +92,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return nil
 	}
-	w.mu.Lock()
-	w.ready = true
-	w.mu.Unlock()
+	w.ready.Store(true)
 	for i, informer := range informers { // each finds what the others have read
 		informer.AddEventHandler(w.handler(ctx, kinds[i])) // it fails only once the context has ended
 	}
@@ -143,7 +142,7 @@ func (w *Watch) handler(ctx context.Context, k kind) cache.ResourceEventHandler 
 func (w *Watch) live() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.ready && time.Since(w.began) > silence {
+	if !w.ready.Load() && time.Since(w.began) > silence {
 		return fmt.Errorf("not everything was read since %s", w.began.UTC().Format(time.RFC3339))
 	}
 	for kind, o := range w.outages {
