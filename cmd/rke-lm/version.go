@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // version and commit are set by the linker.
@@ -62,10 +63,7 @@ func currentBuild() build {
 		return b
 	}
 	b.Version = cmp.Or(b.Version, info.Main.Version)
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && b.Revision == "" {
-			b.Revision = s.Value
-		}
-	}
+	built, _ := lists.Find(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "vcs.revision" })
+	b.Revision = cmp.Or(b.Revision, built.Value)
 	return b
 }

@@ -80,10 +80,7 @@ func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
 	if needed || l.Object.Kind.Planned && (f.Configs || len(pools) > 0) {
 		c.Related = l.related(ctx, pools)
 		if l.machines, err = l.Server.Machines(ctx, l.Object); err == nil {
-			l.labels = &transform.Machines{}
-		}
-		for _, m := range l.machines {
-			*l.labels = append(*l.labels, m.Labels)
+			l.labels = new(transform.Machines(lists.Map(l.machines, func(m rollout.Machine) map[string]string { return m.Labels })))
 		}
 	}
 	if !needed {

@@ -284,11 +284,8 @@ func (d *dump) configMap(m *corev1.ConfigMap) { d.maps[m.Namespace+"/"+m.Name] =
 // managers is last, because a pod may refer to a ConfigMap after it.
 func (d *dump) managers() {
 	find := func(namespace, name string) configMap { return configMap{data: d.maps[namespace+"/"+name]} }
-	for i := range d.pods {
-		if m, is := keepManager(&d.pods[i], find); is {
-			d.out.Managers = append(d.out.Managers, m)
-		}
-	}
+	found := lists.Found(d.pods, func(p corev1.Pod) (observed.Manager, bool) { return keepManager(&p, find) })
+	d.out.Managers = append(d.out.Managers, found...)
 	if d.out.Partial && len(d.out.Volumes) > 0 { // of pods
 		d.noted(observed.Volumes, "")
 	}

@@ -186,10 +186,7 @@ type workload struct {
 }
 
 func keepDaemonSetPods(d *appsv1.DaemonSet, kept []workload) []workload {
-	for _, s := range keepDaemonSet(d, nil) {
-		kept = append(kept, workload{&s, d.Namespace, d.Spec.Selector})
-	}
-	return kept
+	return append(kept, lists.Map(keepDaemonSet(d, nil), func(s observed.DaemonSet) workload { return workload{&s, d.Namespace, d.Spec.Selector} })...)
 }
 
 func keepDeploymentPods(d *appsv1.Deployment, kept []workload) []workload {
