@@ -27,9 +27,7 @@ the point of no return.`,
 		Example: `  rke-lm rollback --rancher-cli --cluster fleet-default/harbour
   rke-lm rollback --cluster harbour --to install-ccm --yes`,
 		Args: noFiles,
-	}
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return b.start(c, migrate.Backward)
+		RunE: func(c *cobra.Command, _ []string) error { return b.start(c, migrate.Backward) },
 	}
 	o.clusterFlag(c.Flags())
 	b.flags(c)

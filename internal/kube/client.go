@@ -98,10 +98,7 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) 
 // named fails for a path with a name that would lead to another object.
 func named(path string) error {
 	for segment := range strings.SplitSeq(path, "/") {
-		name, err := url.PathUnescape(segment)
-		if err != nil {
-			return err
-		}
+		name, _ := url.PathUnescape(segment) // of a URL that was parsed
 		if wrong := rest.IsValidPathSegmentName(name); name != "" && len(wrong) > 0 {
 			return fmt.Errorf("%q is no name of an object: it %s", name, strings.Join(wrong, ", "))
 		}
@@ -132,13 +129,10 @@ func GetSecret(ctx context.Context, c *Client, namespace, name string) (*corev1.
 
 // Found is what was read; nothing where it is not there.
 func Found[T any](read T, err error) (T, error) {
-	if err == nil {
-		return read, nil
-	}
 	if HasStatus(err, http.StatusNotFound) {
-		err = nil
+		return *new(T), nil
 	}
-	return *new(T), err
+	return read, err
 }
 
 // Config is the configuration of the client for other clients of client-go, which watch. They

@@ -226,10 +226,7 @@ func (c *Client) at(path string) (*Client, bool) {
 // Address is where the server is, for messages: without the credentials that a URL
 // may hold.
 func (c *Client) Address() string {
-	u, err := url.Parse(c.base)
-	if err != nil {
-		return ""
-	}
+	u, _ := url.Parse(c.base) // it was one of a URL
 	u.User = nil
 	return u.String()
 }
