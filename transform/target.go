@@ -5,8 +5,6 @@ package transform
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -232,6 +230,6 @@ func (h HostNames) Unknown() []string {
 }
 
 func (h HostNames) where(is func(node, host string) bool, joint string) []string {
-	nodes := lists.Where(slices.Sorted(maps.Keys(h)), func(node string) bool { return is(node, h[node]) })
+	nodes := lists.Where(lists.Keys(h), func(node string) bool { return is(node, h[node]) })
 	return lists.Map(nodes, func(node string) string { return node + joint + h[node] })
 }

@@ -4,7 +4,6 @@
 package args
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -87,5 +86,5 @@ func ForAPIServer(list []Arg) []Arg {
 		}
 		byFlag[name] = append(byFlag[name], a)
 	}
-	return slices.Concat(lists.Map(slices.Sorted(maps.Keys(byFlag)), func(name string) []Arg { return byFlag[name] })...)
+	return slices.Concat(lists.Map(lists.Keys(byFlag), func(name string) []Arg { return byFlag[name] })...)
 }

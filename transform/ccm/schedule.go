@@ -6,7 +6,6 @@ package ccm
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,7 +51,7 @@ func (c Chart) Blamed(class NodeClass) []string {
 // have.
 func (c Chart) missedLabels(class NodeClass) []string {
 	selector := c.selector()
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(selector)), func(key string) bool {
+	return slices.DeleteFunc(lists.Keys(selector), func(key string) bool {
 		have, found := class.Labels[key]
 		return found && have == selector[key]
 	})

@@ -21,7 +21,7 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 	return m.stages().Enable(transform.Stage{
 		Why:       stages.Also(m.configured(), " A LeaderMigrationConfiguration, in a folder that RKE mounts, lists these controllers.") + " RKE restarts it on one control plane after the other.",
 		Change:    transform.ChangeOf(m.Doc, m.target, m.enableEdit, m.checkEnable, m.enableUndo),
-		Skipped:   func() bool { return m.neverGranted() && !m.migrates() && (m.file == nil || !m.file.chart.Migrates()) },
+		Skipped:   func() bool { return m.neverGranted() && !m.migrates() && (m.file == nil || !m.file.Migrates()) },
 		Before:    lists.If(m.configured(), action.PlaceFile(leadermigration.ConfigFile, managerConfig, "before the edit, on every control-plane node: kube-controller-manager exits without the file; plan --out writes it")),
 		After:     []action.Action{m.taken()},
 		Files:     m.enableFiles,

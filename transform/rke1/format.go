@@ -47,7 +47,7 @@ func Format() transform.Format {
 // migration is a cluster and what its operator wants.
 type migration struct {
 	*Cluster
-	file     *valuesOf // nil where the operator names none
+	file     *ccm.Chart // of the values file; nil where the operator names none
 	target   transform.Target
 	electors stages.Electors // nothing of a cluster that lint opened
 	stage    string          // the one that rules check the document after; "" for the document as it is
@@ -113,7 +113,7 @@ func (m *migration) Documents() []*yamledit.Document {
 	if m.file == nil {
 		return transform.Only(m.Doc)
 	}
-	return []*yamledit.Document{m.Doc, m.file.doc}
+	return []*yamledit.Document{m.Doc, m.file.Root.Document()}
 }
 
 // Stages implements transform.Cluster.
@@ -136,7 +136,7 @@ func (m *migration) stages() stages.Cluster {
 func (m *migration) managing() stages.Electors {
 	e := stages.Electors{At: m.Config, Cluster: semver.MajorMinor(m.Version), Release: semver.MajorMinor(m.chartOptions(m.Version).Tag()), Kube: m.argsOf(manager)}
 	if m.file != nil {
-		chart := m.file.chart // which helm may not have installed yet
+		chart := m.file // which helm may not have installed yet
 		e.Show(chart.Args(), chart.ImageTag(), chart.Migrates(), m.isExternal() && m.target.Situation != transform.Broken)
 		e.Runs = chart.Migrates()
 	}

@@ -126,7 +126,7 @@ func (m *migration) situation() transform.Situation {
 	switch {
 	case inTreeLeft:
 		return transform.Broken
-	case m.neverGranted() && !m.migrates() && (m.file == nil || !m.file.chart.Migrates()):
+	case m.neverGranted() && !m.migrates() && (m.file == nil || !m.file.Migrates()):
 		return transform.Rescued
 	}
 	return transform.InTree

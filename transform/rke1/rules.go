@@ -259,7 +259,7 @@ func (m *migration) Charts(string) []rules.Chart {
 	}
 	label, _, _ := strings.Cut(controlPlaneNodeLabel, "=")
 	return []rules.Chart{{
-		Chart: m.file.chart, Format: Name, Release: m.Version, External: m.isExternal(), Target: m.target,
+		Chart: *m.file, Format: Name, Release: m.Version, External: m.isExternal(), Target: m.target,
 		Nodes: m.chartNodes, Label: label, At: m.valuesFinding,
 	}}
 }
@@ -381,7 +381,7 @@ func (m *migration) Components(rule string) (list []rules.Component) {
 func (m *migration) cloudManagers() []rules.Component {
 	list := rules.WorkloadComponents(m.Bundle(), m.target)
 	if m.file != nil {
-		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: m.file.chart.Placed(), Version: m.file.chart.ImageMinor(), Target: m.target})
+		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: m.file.Placed(), Version: m.file.ImageMinor(), Target: m.target})
 	}
 	return list
 }

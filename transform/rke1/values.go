@@ -20,13 +20,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// valuesOf is the file with the values of the chart, which the operator names: no document of RKE
-// does. It comes after the one that names the cluster.
-type valuesOf struct {
-	doc   *yamledit.Document
-	chart ccm.Chart
-}
-
 // withValues adds the file to the documents of a cluster.
 func withValues(docs []*yamledit.Document, file *yamledit.Document) ([]*yamledit.Document, error) {
 	if IsCluster(file) {
@@ -38,20 +31,21 @@ func withValues(docs []*yamledit.Document, file *yamledit.Document) ([]*yamledit
 // isValues reports whether a document is such a file, and not one of RKE.
 func isValues(doc *yamledit.Document) bool { return !IsCluster(doc) && ccm.CheckValues(doc) == nil }
 
-// readValues reads the file among the documents of a cluster; nil where there is none.
-func readValues(docs []*yamledit.Document) (*valuesOf, error) {
+// readValues reads the file with the values of the chart, which the operator names, as no document of RKE does: it comes
+// after the one that names the cluster. It is nil where there is none.
+func readValues(docs []*yamledit.Document) (*ccm.Chart, error) {
 	if len(docs) < 2 {
 		return nil, nil
 	}
 	chart, err := ccm.FromValues(docs[1].Root())
-	return &valuesOf{docs[1], chart}, err
+	return &chart, err
 }
 
 // checkOneManager refuses a chart next to a manager that addons run.
 func (m *migration) checkOneManager() error {
 	values := m.target.Values
 	if m.file != nil {
-		values = m.file.doc
+		values = m.file.Root.Document()
 	}
 	if values == nil || !m.runsManager() {
 		return nil
@@ -63,7 +57,7 @@ func (m *migration) checkOneManager() error {
 func (m *migration) Manager() yamledit.Node {
 	switch {
 	case m.file != nil:
-		return m.file.doc.Root()
+		return m.file.Root
 	case m.runsManager():
 		return m.get(addonsKey)
 	}
@@ -73,7 +67,7 @@ func (m *migration) Manager() yamledit.Node {
 // finalTag returns the image tag that the chart has to have at the end, or "" to keep the one it
 // has.
 func (m *migration) finalTag() string {
-	return m.file.chart.FinalTag(m.target, Name, semver.MajorMinor(m.Version))
+	return m.file.FinalTag(m.target, Name, semver.MajorMinor(m.Version))
 }
 
 // oldImage reports whether the file has an image of an earlier minor.
@@ -90,7 +84,7 @@ func (m *migration) chartNodes() []ccm.NodeClass {
 
 // valuesFinding returns a finding about the value at a path, or about the file where it has none.
 func (m *migration) valuesFinding(message, fix string, path ...string) transform.Finding {
-	root := m.file.doc.Root()
+	root := m.file.Root
 	for i := len(path); i > 0; i-- {
 		if n := root.Get(path[:i]...); n.Exists() {
 			return transform.FindingAt(n, message, fix)
@@ -156,7 +150,7 @@ func (m *migration) installByValues() transform.Stage {
 		Why: "The edit adds to the values file what the migration requires and keeps everything else; helm then installs the chart, or upgrades its release, with that file. " +
 			"The chart is pinned, and the image has the minor version of the cluster.",
 		Prepare:    aws.ManagerNeeds(m.cloudConfig()),
-		Change:     transform.ChangeOf(m.file.doc, m.target, m.completeValues, m.checkCompleted, m.uncompleteValues),
+		Change:     transform.ChangeOf(m.file.Root.Document(), m.target, m.completeValues, m.checkCompleted, m.uncompleteValues),
 		Before:     append(m.cloudConfigActions(), m.configActions()...),
 		After:      []action.Action{m.helmWithValues("install the chart with the values file"), stages.FirstRollout("")},
 		UndoBefore: m.uninstalled(),
@@ -167,23 +161,23 @@ func (m *migration) installByValues() transform.Stage {
 
 // helmWithValues installs or upgrades the release with the file as it is.
 func (m *migration) helmWithValues(why string) action.Action {
-	return m.helm(m.file.doc.File(), why)
+	return m.helm(m.file.Root.Document().File(), why)
 }
 
 func (m *migration) completeValues(e *yamledit.Edit) {
-	if m.isExternal() && m.target.Situation != transform.Broken && !m.file.chart.Migrates() {
+	if m.isExternal() && m.target.Situation != transform.Broken && !m.file.Migrates() {
 		return // it has left the migration, or never took part
 	}
 	if !m.target.Situation.HasInTreeProvider() {
-		m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), false)
+		m.file.StopMigrating(ccm.Edits{File: e}, m.finalTag(), false)
 	}
-	m.file.chart.CompleteValues(e, m.chartOptions(m.Version), m.chartNodes())
+	m.file.CompleteValues(e, m.chartOptions(m.Version), m.chartNodes())
 }
 
 // checkCompleted requires that RKE reads the same, and that the chart takes part in the migration
 // and has a pod on every control plane.
 func (m *migration) checkCompleted(after *migration) error {
-	return cmp.Or(m.check(after, nothing), after.file.chart.CheckJoined(m.chartOptions(m.Version), after.chartNodes()))
+	return cmp.Or(m.check(after, nothing), after.file.CheckJoined(m.chartOptions(m.Version), after.chartNodes()))
 }
 
 // nothing is the promise of a stage that changes nothing that RKE reads.
@@ -192,24 +186,24 @@ func nothing(string, any, any) bool { return false }
 // uncompleteValues takes the chart out of a migration that has not begun. What else the stage
 // added does not show.
 func (m *migration) uncompleteValues(e *transform.Reverse) {
-	if !m.file.chart.Migrates() {
+	if !m.file.Migrates() {
 		return
 	}
-	at := m.file.doc.Root().Get("args")
+	at := m.file.Root.Get("args")
 	e.Usual(at, "the other values of the chart existed before or were added by the stage")
-	if m.file.chart.HasShortLeases() {
+	if m.file.HasShortLeases() {
 		for _, a := range leadermigration.CloudTimings() {
 			args.Remove(e.Edit, at, a.Name)
 		}
 	}
-	m.file.chart.StopMigrating(ccm.Edits{File: e.Edit}, "", false)
+	m.file.StopMigrating(ccm.Edits{File: e.Edit}, "", false)
 }
 
 // disableByValues takes the chart out of the migration.
 func (m *migration) disableByValues() transform.Stage {
 	s := transform.Stage{
 		Why:    m.stages().DisableWhy(),
-		Change: transform.ChangeOf(m.file.doc, m.target, m.leaveMigration, m.checkLeft, m.rejoinMigration),
+		Change: transform.ChangeOf(m.file.Root.Document(), m.target, m.leaveMigration, m.checkLeft, m.rejoinMigration),
 		Early:  func() bool { return !m.isExternal() },
 		After:  []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
 	}
@@ -219,24 +213,24 @@ func (m *migration) disableByValues() transform.Stage {
 }
 
 func (m *migration) leaveMigration(e *yamledit.Edit) {
-	m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), m.target.KeepLeaderMigration)
+	m.file.StopMigrating(ccm.Edits{File: e}, m.finalTag(), m.target.KeepLeaderMigration)
 }
 
 func (m *migration) checkLeft(after *migration) error {
 	if err := m.check(after, nothing); err != nil || m.target.KeepLeaderMigration {
 		return err
 	}
-	return after.file.chart.CheckLeft()
+	return after.file.CheckLeft()
 }
 
 // rejoinMigration gives the chart its flag back. The image stays: it is the one of the cluster's
 // minor.
 func (m *migration) rejoinMigration(e *transform.Reverse) {
-	chart := m.file.chart
+	chart := m.file
 	if !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
 		return
 	}
-	root := m.file.doc.Root()
+	root := m.file.Root
 	if k8s.From(m.Version, "v1.28") {
 		e.Fail(transform.Lost(root, "at Kubernetes "+semver.MajorMinor(m.Version)[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag"))
 	}
@@ -253,25 +247,25 @@ func (m *migration) rejoinMigration(e *transform.Reverse) {
 
 // writtenByUs reports whether the file has the values that a plan folder has, but for the flag.
 func (m *migration) writtenByUs(o ccm.Options) bool {
-	o.LeaderMigration, o.MigrationConfig = m.file.chart.Migrates(), m.file.chart.OwnConfig()
+	o.LeaderMigration, o.MigrationConfig = m.file.Migrates(), m.file.OwnConfig()
 	text, known := ccm.Values(o, m.controlPlaneNodes())
 	ours, err := yamledit.ParseString(valuesFile, text)
-	return known && err == nil && yamledit.Same(ours.Root().Value(), m.file.doc.Root().Value())
+	return known && err == nil && yamledit.Same(ours.Root().Value(), m.file.Root.Value())
 }
 
 // upgradeByValues moves the image of the chart to the cluster's minor.
 func (m *migration) upgradeByValues() transform.Stage {
 	return m.stages().UpgradedCCM(transform.Stage{
-		Change: transform.ChangeOf(m.file.doc, m.target, m.raiseImage, m.checkImage, nil),
+		Change: transform.ChangeOf(m.file.Root.Document(), m.target, m.raiseImage, m.checkImage, nil),
 		After:  []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
 	})
 }
 
 func (m *migration) raiseImage(e *yamledit.Edit) {
-	m.file.chart.StopMigrating(ccm.Edits{File: e}, m.finalTag(), true)
+	m.file.StopMigrating(ccm.Edits{File: e}, m.finalTag(), true)
 }
 
 func (m *migration) checkImage(after *migration) error {
 	return cmp.Or(m.check(after, nothing),
-		transform.Require(after.finalTag() == "", "the image would be %s on Kubernetes %s", after.file.chart.ImageTag(), semver.MajorMinor(m.Version)[1:]))
+		transform.Require(after.finalTag() == "", "the image would be %s on Kubernetes %s", after.file.ImageTag(), semver.MajorMinor(m.Version)[1:]))
 }

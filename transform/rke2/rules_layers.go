@@ -4,7 +4,6 @@
 package rke2
 
 import (
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -179,7 +178,7 @@ func vanished(earlier, later []args.Arg) []string {
 		case !args.Has(later, a.Name):
 			lost = append(lost, shown(a))
 		case a.Name == args.GatesFlag:
-			for _, gate := range slices.Sorted(maps.Keys(args.Gates([]args.Arg{a}))) {
+			for _, gate := range lists.Keys(args.Gates([]args.Arg{a})) {
 				if _, there := kept[gate]; !there {
 					lost = append(lost, args.GatesFlag+" "+gate)
 				}

@@ -5,8 +5,6 @@ package rules
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/semver"
@@ -72,7 +70,7 @@ func flagUnknown(c Component, at transform.Report) {
 		name := strings.TrimRight(strings.ReplaceAll(a.Name, "_", "-"), "+-")
 		switch {
 		case name == args.GatesFlag:
-			for _, gate := range slices.Sorted(maps.Keys(args.Gates([]args.Arg{a}))) {
+			for _, gate := range lists.Keys(args.Gates([]args.Arg{a})) {
 				if gate != aws.CSIGate && gate != migrationGate {
 					check(a, k8s.Gates, "feature gate ", gate)
 				}
