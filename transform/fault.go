@@ -4,11 +4,13 @@
 package transform
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -114,4 +116,137 @@ func panickedAt() string {
 			return "an unknown line"
 		}
 	}
+}
+
+// Refused means that a document is not one to migrate, or not one to edit, and
+// which rule says so.
+type Refused struct {
+	Rule string
+	At   *yamledit.Error
+	Path string // of the node that is the cause, if it is one
+	// Severity is that of the finding; none for an error.
+	Severity Severity
+}
+
+func (e *Refused) Error() string { return e.At.Error() }
+
+// ExitCode is that of a refusal for a cluster that is not to be migrated, that of a finding for one
+// that is described twice, and that of an input for a document that cannot be edited.
+func (e *Refused) ExitCode() ExitCode {
+	switch e.Rule {
+	case RuleNotMigratable:
+		return ExitRefused
+	case RuleDuplicate:
+		return ExitFound
+	}
+	return ExitInput
+}
+
+// Unwrap gives access to the place; so ask for a Refused before asking for a
+// yamledit.Error.
+func (e *Refused) Unwrap() error { return e.At }
+
+// RuleNotMigratable is for documents that were understood, but hold no cluster to
+// migrate.
+const RuleNotMigratable = "not-migratable"
+
+// RuleDuplicate is for a document whose cluster another one describes as well.
+const RuleDuplicate = "duplicate-cluster"
+
+// NotMigratable refuses a cluster because of a node.
+func NotMigratable(at yamledit.Node, what, do string) error {
+	return Refuse(RuleNotMigratable, at, what, do)
+}
+
+// NothingToMigrate refuses a cluster whose provider is external and not that of AWS.
+func NothingToMigrate(at yamledit.Node, what string) error {
+	return &Refused{Rule: RuleNotMigratable, At: at.Errorf(what+": nothing is to be migrated", "leave the cluster out; rke-lm migrates clusters of AWS"), Path: at.Path(), Severity: Note}
+}
+
+// Refuse refuses a document because of a node and for a rule.
+func Refuse(rule string, at yamledit.Node, what, do string) *Refused {
+	return &Refused{Rule: rule, At: at.Errorf(what, do), Path: at.Path()}
+}
+
+// Finding returns the refusal as its rule finds it.
+func (e *Refused) Finding() Finding {
+	message := strings.TrimPrefix(e.At.What, e.Path+": ")
+	return Finding{Rule: e.Rule, Severity: cmp.Or(e.Severity, Error), File: e.At.File, Line: e.At.Line, Path: e.Path, Message: message, Fix: e.At.Do}
+}
+
+// NotMigratableIn returns an error as the finding of the rule not-migratable, if
+// that rule refuses: lint says what every other verb refuses.
+func NotMigratableIn(err error) []Finding {
+	var r *Refused
+	if !errors.As(err, &r) || r.Rule != RuleNotMigratable {
+		return nil
+	}
+	return []Finding{r.Finding()}
+}
+
+// Conflict means that a document is fine, but not in the state that a command
+// starts from: it changed since it was planned, another stage comes first, or it
+// does not show what was there before.
+type Conflict struct{ At *yamledit.Error }
+
+func (e *Conflict) Error() string { return e.At.Error() }
+
+// ExitCode is that of a refusal.
+func (e *Conflict) ExitCode() ExitCode { return ExitRefused }
+
+// Unwrap gives access to the place; so ask for a Conflict before asking for a
+// yamledit.Error.
+func (e *Conflict) Unwrap() error { return e.At }
+
+const undoOtherwise = "undo it with its plan folder (--plan), or restore the file from git"
+
+// ConflictIn is the conflict of a file as a whole.
+func ConflictIn(file, what, do string) error {
+	return &Conflict{&yamledit.Error{File: file, What: what, Do: do}}
+}
+
+// Lost refuses to undo a stage because what was there before is nowhere in the
+// document.
+func Lost(at yamledit.Node, what string) error {
+	return &Conflict{at.Errorf(what, undoOtherwise)}
+}
+
+// Undetermined refuses to undo a stage because the document may have been
+// written in several ways before. Target.Canonical chooses the usual one.
+func Undetermined(at yamledit.Node, what string) error {
+	return &Conflict{at.Errorf(what, undoOtherwise+", or add --canonical for the usual form")}
+}
+
+// EditOf makes the Edit of a stage from what queues it in a document, once.
+func EditOf(doc *yamledit.Document, queue func(*yamledit.Edit)) func() (*yamledit.Edit, error) {
+	return sync.OnceValues(func() (*yamledit.Edit, error) {
+		e := doc.Edit()
+		queue(e)
+		if err := e.Err(); err != nil {
+			return nil, err
+		}
+		return e, nil
+	})
+}
+
+// Reverse is the edit of an undo.
+type Reverse struct {
+	*yamledit.Edit
+	target Target
+	open   error // the first choice that nothing determines
+}
+
+// Usual makes a choice that the document does not determine. The undo fails with it unless the
+// operator asked for the usual form.
+func (r *Reverse) Usual(at yamledit.Node, what string) {
+	if r.open == nil && !r.target.CanonicalForm {
+		r.open = Undetermined(at, what+"; the file does not show which")
+	}
+}
+
+// Reversed queues an undo in an edit.
+func Reversed(e *yamledit.Edit, t Target, queue func(*Reverse)) {
+	r := &Reverse{Edit: e, target: t}
+	queue(r)
+	e.Fail(cmp.Or(e.Err(), r.open))
 }

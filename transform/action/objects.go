@@ -5,6 +5,7 @@ package action
 
 import (
 	"encoding/json"
+	"fmt"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 )
@@ -92,4 +93,132 @@ func Leases(namespace, lease, why string) Action {
 		Command: Command("kubectl -n %s get leases -o custom-columns=NAME:.metadata.name,HOLDER:.spec.holderIdentity,RENEWED:.spec.renewTime %--kube-controller-manager cloud-controller-manager %s", namespace, lease),
 		Shows:   true,
 	}
+}
+
+// CordonAnnotation is on the nodes that rke-lm cordoned; only these are released.
+const CordonAnnotation = "rke-lm.io/cordoned"
+
+// What runs need for these actions.
+var (
+	cordoning    = []Permission{{For: runs, Resource: "nodes", Verbs: []string{"get", "patch"}, Why: "only if the plan cordons control planes: cordon and uncordon"}}
+	initializing = []Permission{{For: runs, Resource: "nodes", Verbs: []string{"get", "patch"}, Why: "only for a cluster at Kubernetes 1.27 or later: the taint by which the cloud-controller-manager initializes a Node without a provider ID"}}
+	registering  = []Permission{
+		{For: migrating, When: WithRestartCommand, Resource: "pods", Verbs: []string{"list"}, Why: "only with --restart-command: the pods of a Node that registers again"},
+		{For: migrating, When: WithRestartCommand, Resource: "pods/eviction", Verbs: []string{"create"}, Why: "only with --restart-command: to drain it"},
+		{For: migrating, When: WithRestartCommand, Resource: "nodes", Verbs: []string{"delete"}, Why: "only with --restart-command: to delete it"},
+	}
+)
+
+// CordonNodes cordons the nodes that a selector matches, for a run.
+func CordonNodes(selector, run string) Action {
+	return Action{
+		Why: "cordon the control planes that are not cordoned yet, and annotate them",
+		Command: Command(`for node in $(kubectl get nodes -l %s --field-selector spec.unschedulable!=true -o name); do kubectl annotate --overwrite "$node" %s=%s && kubectl cordon "$node"; done`,
+			selector, CordonAnnotation, run),
+		Needs: cordoning, Op: Cordon{selector},
+	}
+}
+
+// UncordonNodes releases the nodes of a run.
+func UncordonNodes(run string) Action {
+	return Action{
+		Why: "uncordon exactly the nodes that have the annotation",
+		Command: Command(`for node in $(kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.metadata.annotations.rke-lm\.io/cordoned}{"\n"}{end}' | awk -v run=%s '$2 == run {print $1}'); do kubectl uncordon "$node" && kubectl annotate "node/$node" %s-; done`,
+			run, CordonAnnotation),
+		Needs: cordoning, Op: Uncordon{},
+	}
+}
+
+// ProviderIDs shows what every node must have at the end.
+func ProviderIDs() Action {
+	return Action{
+		Why:     "every node keeps its name, has a provider ID aws:///ZONE/INSTANCE and no taint uninitialized",
+		Command: `kubectl get nodes -o custom-columns='NAME:.metadata.name,PROVIDER-ID:.spec.providerID,ZONE:.metadata.labels.topology\.kubernetes\.io/zone,TAINTS:.spec.taints[*].key'`,
+		Shows:   true,
+	}
+}
+
+// InitializeNodes has the cloud-controller-manager read the instances of Nodes without a
+// provider ID. A kubelet without a cloud provider sets none and no taint, and the manager
+// initializes only Nodes with the taint (k8s.io/cloud-provider, controllers/node). It finds
+// an instance by the Node's name alone, as its private DNS name (kubernetes/cloud-provider-aws,
+// pkg/providers/v1/aws.go findInstanceByNodeName at v1.31.9).
+func InitializeNodes() Action {
+	return Action{
+		Why:     "have the cloud-controller-manager initialize every Node without a provider ID; it finds the instance by the Node's name, so first check that this is the private DNS name of the instance (local-hostname in its metadata)",
+		Command: `kubectl get nodes --no-headers -o custom-columns=NAME:.metadata.name,ID:.spec.providerID | awk '$2 == "<none>" {print $1}' | xargs -r -I{} kubectl taint node {} --overwrite node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule`,
+		Needs:   initializing,
+		Op:      Initialize{},
+	}
+}
+
+// RegisterNodes brings Nodes that another cloud-controller-manager initialized to AWS. A
+// provider ID never changes (k8s.io/kubernetes pkg/apis/core/validation), and a kubelet
+// registers its Node only when it starts. RKE2 removes the etcd member of a Node that is
+// deleted (k3s-io/k3s pkg/etcd/member_controller.go), so the machine of a member is replaced.
+func RegisterNodes() Action {
+	return Action{
+		Why:     "for every Node with the provider ID of another provider, such as rke2://, one at a time: drain it, delete the Node, and restart rke2-agent on its machine, or rke2-server on a control plane without etcd; never delete the Node of an etcd member, because RKE2 then removes the member: replace its machine",
+		Command: `kubectl get nodes -o custom-columns='NAME:.metadata.name,PROVIDER-ID:.spec.providerID,CONTROL-PLANE:.metadata.labels.node-role\.kubernetes\.io/control-plane,ETCD:.metadata.labels.node-role\.kubernetes\.io/etcd'`,
+		Needs:   registering,
+		Op:      Register{},
+	}
+}
+
+// PlaceFile puts a file that a plan folder holds on every control-plane node.
+func PlaceFile(file, path, why string) Action {
+	return Action{Why: why, Command: Command("install -m 0644 %s %s", Path(file), Path(path)), Op: Place{file, path}}
+}
+
+// RemoveFile takes a file off every control-plane node.
+func RemoveFile(path, why string) Action {
+	return Action{Why: why, Command: Command("rm %s", Path(path)), Op: Remove{path}}
+}
+
+// RKEUp brings a cluster.yml to its cluster.
+func RKEUp(config string) Action {
+	return Action{Why: "apply the file to the cluster, with its .rkestate file next to it; rke up exits when every node has applied it", Command: Command("rke up --config %s", Path(config))}
+}
+
+// KubeadmFile is what KubeadmSource writes.
+const KubeadmFile = "ClusterConfiguration.yaml"
+
+// KubeadmSource fetches what kubeadm writes static pods from.
+func KubeadmSource() Action {
+	return Action{
+		Why:     "if kubeadm manages the cluster, make the same change in its ClusterConfiguration, or its next upgrade reverts it; rke-lm plans that document like this one",
+		Command: Command("kubectl -n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > %s", KubeadmFile),
+	}
+}
+
+// KubeadmUpload stores a ClusterConfiguration in the cluster.
+func KubeadmUpload(file string) Action {
+	return Action{Why: "upload the changed ClusterConfiguration to the cluster; this changes no static pod", Command: Command("kubeadm init phase upload-config kubeadm --config %s", Path(file))}
+}
+
+// APIServerProvider changes the provider of kube-apiserver where it has one. The
+// new file is written elsewhere and moved in: the kubelet starts every file in
+// the folder that has no dot in front.
+func APIServerProvider(from, to string) Action {
+	return Action{
+		Why:     fmt.Sprintf("on the control-plane nodes, one at a time, make kube-apiserver %s where it has --cloud-provider=%s", to, from),
+		Command: Command("sed %s /etc/kubernetes/manifests/kube-apiserver.yaml > /etc/kubernetes/kube-apiserver.yaml && mv /etc/kubernetes/kube-apiserver.yaml /etc/kubernetes/manifests/", otherProvider(from, to)),
+	}
+}
+
+// KubeletProvider changes the provider of the kubelets. KubeletConfiguration has
+// no field for it: it is a flag, in the files of the environment that kubeadm and
+// the packages of the kubelet use. also says what else to do.
+func KubeletProvider(from, to, when, also string) Action {
+	return Action{
+		Why:     fmt.Sprintf("%s, on the nodes, one at a time, make the kubelet %s: it is a flag in an environment file, not a field of KubeletConfiguration%s", when, to, also),
+		Command: Command("grep -Fls -e --cloud-provider=%s /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet /etc/sysconfig/kubelet | xargs -r sed -i %s && systemctl restart kubelet", from, otherProvider(from, to)),
+		Op:      Kubelets{to},
+	}
+}
+
+// otherProvider is the program of sed that changes the provider among arguments.
+func otherProvider(from, to string) string {
+	const flag = "--cloud-provider="
+	return Substitute(flag+from, flag+to)
 }

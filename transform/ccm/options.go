@@ -5,11 +5,13 @@ package ccm
 
 import (
 	"cmp"
+	"fmt"
 
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -69,3 +71,26 @@ func (o Options) Version() string {
 
 // Repo is where the chart is fetched from.
 func (o Options) Repo() string { return cmp.Or(o.ChartRepo, aws.ChartRepository) }
+
+// CheckJoined requires that a chart has what the options require, and a pod on each of the nodes.
+func (c Chart) CheckJoined(o Options, nodes []NodeClass) error {
+	err := cmp.Or(
+		transform.Require(c.Migrates() == o.LeaderMigration, "the chart would not have the expected --%s", LeaderFlag),
+		transform.Require(len(leadermigration.Missing(o.ShortLeases, c.Args(), leadermigration.CloudTimings())) == 0, "the chart would not have the timings of short leases"),
+		transform.Require(!o.MigrationConfig || c.ConfigMounted(), "the chart would not mount the manager's configuration"))
+	if err != nil || !c.SchedulingShown() {
+		return err
+	}
+	for _, class := range nodes {
+		if why := c.Refuses(class); why != "" {
+			return fmt.Errorf("the chart would not run on nodes of class %s: %s", class.Name, why)
+		}
+	}
+	return nil
+}
+
+// CheckLeft requires that nothing of the migration is left on a chart.
+func (c Chart) CheckLeft() error {
+	return cmp.Or(transform.Require(!c.Migrates(), "the chart would still have --%s", LeaderFlag),
+		transform.Require(!c.OwnConfig(), "the chart would still have --%s", leadermigration.ConfigFlag))
+}

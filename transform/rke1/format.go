@@ -5,10 +5,15 @@ package rke1
 
 import (
 	"cmp"
+	"regexp"
+	"slices"
+	"strings"
 
+	"github.com/rancher/wrangler/v3/pkg/data/convert"
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -156,4 +161,116 @@ func (m *migration) cordon() stages.Cordoning {
 		Why:        "Part of the published procedure: no new workload starts on a control plane while it switches. The lease guarantees one leader, not the cordon, and the cordon blocks no pod of the cloud-controller-manager.",
 		ReleaseWhy: "RKE uncordons every node at the end of its run, also those that an administrator cordoned on purpose; this stage uncordons the remaining nodes and removes the annotations.",
 	}
+}
+
+// Name is the format's name.
+const Name = "rke1"
+
+// words are those of the documents of RKE.
+var words = transform.Words{{"rancher_kubernetes_engine_config"}, {"rancherKubernetesEngineConfig"}, {nodesKey, controlPlaneRole}, {providerKey, versionKey}}
+
+// Other programs have nodes and a cloud_provider as well; a cluster.yml that cannot be read was
+// meant where nodes with RKE's own role, or a provider next to a version, start a line.
+var (
+	wrapperWord  = regexp.MustCompile(`rancher_kubernetes_engine_config|rancherKubernetesEngineConfig`)
+	nodesKeyWord = keyWord("nodes")
+	providerWord = keyWord("cloud_provider")
+	versionWord  = keyWord("kubernetes_version")
+	roleWord     = regexp.MustCompile(`\bcontrolplane\b`)
+)
+
+// keyWord finds a key of the root: at the start of a line, or quoted, as JSON has
+// it anywhere.
+func keyWord(key string) *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\x{feff}?(?:\{ *)?["']?` + key + `["']? *:|"` + key + `" *:`)
+}
+
+// plausible is for a text with these words that cannot be read.
+func plausible(text []byte) bool {
+	return wrapperWord.Match(text) || nodesKeyWord.Match(text) && roleWord.Match(text) || providerWord.Match(text) && versionWord.Match(text)
+}
+
+// IsCluster reports whether a document holds a cluster of RKE.
+func IsCluster(doc *yamledit.Document) bool {
+	config, _, wrapped := configOf(doc.Root())
+	if wrapped {
+		return config.IsMap()
+	}
+	if !config.IsMap() || config.Get("kind").Exists() || config.Get("apiVersion").Exists() {
+		return false
+	}
+	if slices.ContainsFunc(config.Get(nodesKey).Items(), hasRole) {
+		return true
+	}
+	provider := config.Get(providerKey)
+	return config.Get(versionKey).Exists() && (provider.IsMap() || provider.IsNull())
+}
+
+// hasRole reports whether a node is a control plane as RKE writes it.
+func hasRole(n yamledit.Node) bool {
+	return slices.ContainsFunc(n.Get("role").Items(), func(role yamledit.Node) bool { return role.StringAt() == controlPlaneRole })
+}
+
+// engineKey holds RKE's configuration in an object of Rancher's API.
+const engineKey = "rancherKubernetesEngineConfig"
+
+// isObject reports whether a document is an object as Rancher's API has it: no file
+// of people has RKE's configuration in that spelling.
+func isObject(doc *yamledit.Document) bool {
+	_, s, wrapped := configOf(doc.Root())
+	return wrapped && s == camel
+}
+
+// kept returns an object with RKE's configuration as it is after Rancher's Go types
+// (github.com/rancher/rke/types): Rancher's controllers write the whole object through
+// them, and so does its webhook up to 0.4 (rancher/webhook
+// pkg/resources/management.cattle.io/v3/cluster/mutator.go). They know no difference
+// between null, absent and empty, except where a field is a pointer to a struct: an
+// awsCloudProvider without settings is not none.
+func kept(object map[string]any) map[string]any {
+	spec, _ := object["spec"].(map[string]any)
+	raw, isMap := spec[engineKey].(map[string]any)
+	if !isMap {
+		return object
+	}
+	c, err := decode(raw, camel)
+	var typed any
+	if err != nil || convert.ToObj(c, &typed) != nil {
+		return object // Rancher refuses it
+	}
+	return withKey(object, "spec", withKey(spec, engineKey, typed))
+}
+
+// deliver reports how a cluster's file gets to work. RKE keeps the cluster's state,
+// certificates included, in a file next to the cluster.yml and named like it: a
+// copy elsewhere would be taken for a new cluster. So no command names a copy.
+func deliver(doc *yamledit.Document, _ string) transform.Delivery {
+	if isValues(doc) {
+		return transform.Delivery{How: "the release of Helm, as in the\nnext step."}
+	}
+	if _, _, wrapped := configOf(doc.Root()); wrapped {
+		d := transform.Delivery{How: "Rancher as\nusual: with the tool that manages the cluster, or with Edit as YAML of the cluster.", Rancher: true}
+		if r := transform.ResourceOf(doc); r == "clusters.management.cattle.io" {
+			d.Resource = r // other files hold the configuration as well, and no API server has those
+		}
+		return d
+	}
+	return transform.Delivery{How: "the cluster, as in the\nnext step, with its .rkestate file next to it."}
+}
+
+// fileOf is the file of a cluster; a stream has none, and gets RKE's usual
+// name.
+func fileOf(doc *yamledit.Document) string {
+	if strings.HasPrefix(doc.File(), "<") {
+		return "cluster.yml"
+	}
+	return doc.File()
+}
+
+// taken waits until the cluster has taken the document over.
+func (m *migration) taken() action.Action {
+	if m.Wrapped {
+		return action.ClusterUpdated()
+	}
+	return action.RKEUp(fileOf(m.Doc))
 }

@@ -223,3 +223,105 @@ func TestRefusalsDoNotQuoteValues(t *testing.T) {
 		assert.Truef(t, err != nil && !strings.Contains(err.Error(), "31415926535"), "%s: %v", config, err)
 	}
 }
+
+func never(effective.Class, string, any, any) bool { return false }
+
+func TestErrorsNameNoValues(t *testing.T) {
+	before := cluster(t, onAWS+"  kubelet-arg: [token=s3cr3t-1]\n")
+	err := before.check(cluster(t, onAWS+"  kubelet-arg: [token=s3cr3t-2]\n"), never)
+	assert.True(t, err != nil && !strings.Contains(err.Error(), "s3cr3t"), err)
+}
+
+func TestCheckReadsEveryClass(t *testing.T) {
+	before := split + onAWS
+	for class, selector := range map[string]string{"cp": forControlPlanes, "etcd": forEtcd, "workers": forWorkers} {
+		doctored := before + "machineSelectorConfig:\n- config: {kubelet-arg: [v=2]}\n  " + selector + "\n"
+		err := cluster(t, before).check(cluster(t, doctored), never)
+		want := "kubelet-arg would change on machines of class " + class
+		assert.Truef(t, err != nil && err.Error() == want, "got %v, want %s", err, want)
+	}
+}
+
+func TestCheckSeesWhereConfigurationMovesWithoutEffect(t *testing.T) {
+	before := cluster(t, onAWS+"  cni: calico\n")
+	after := cluster(t, "machineSelectorConfig:\n- config: {cni: calico, cloud-provider-name: aws, no-such-key: 1}\n")
+	assert.NilError(t, before.check(after, never))
+}
+
+func TestCheckRefusesChangesOfTheClasses(t *testing.T) {
+	const etcd, workers = "- {name: etcd, etcdRole: true}\n", "- {name: workers, workerRole: true}\n"
+	for name, c := range map[string]struct{ old, new, want string }{
+		"a pool is gone":         {workers, "", "the machine classes would change"},
+		"a pool is new":          {"machinePools:\n", "machinePools:\n- {name: more}\n", "the machine classes would change"},
+		"all pools are gone":     {split, "", "the machine classes would change"},
+		"a pool has a new name":  {"name: etcd", "name: e", "the machine class etcd would change"},
+		"a pool has a new role":  {"etcdRole: true", "etcdRole: true, workerRole: true", "the machine class etcd would change"},
+		"a pool has a new label": {"etcdRole: true", "etcdRole: true, labels: {a: b}", "the machine class etcd would change"},
+		"a pool has a new OS":    {"etcdRole: true", "etcdRole: true, machineOS: windows", "the machine class etcd would change"},
+		"the pools swap":         {etcd + workers, workers + etcd, "the machine class etcd would change"},
+	} {
+		after := cluster(t, strings.Replace(split+onAWS, c.old, c.new, 1))
+		err := cluster(t, split+onAWS).check(after, func(effective.Class, string, any, any) bool { return true })
+		assert.Truef(t, err != nil && err.Error() == c.want, "%s: got %v, want %s", name, err, c.want)
+	}
+}
+
+func TestResultsMustFitRanchersSchema(t *testing.T) {
+	const odd = "odd: {a: b}\n"
+	for _, c := range []struct{ name, before, after, want string }{
+		{"no unknown field", onAWS, onAWS, ""},
+		{"the unknown field was there", odd + onAWS, odd + onAWS, ""},
+		{"the unknown field goes", odd + onAWS, onAWS, ""},
+		{"any key may be in a configuration", onAWS, onAWS + "  odd: 1\n", ""},
+		{"a new one in rkeConfig", onAWS, odd + onAWS, `.odd"`},
+		{"a second one", odd + onAWS, odd + "strange: 1\n" + onAWS, `.strange"`},
+		{"one in an entry", onAWS, onAWS + "machineSelectorConfig:\n- configs: {}\n", `.configs"`},
+		{"one in a selector", onAWS, onAWS + "machineSelectorConfig:\n- machineLabelSelector: {matchLabel: {}}\n", `.matchLabel"`},
+		{"the same one in another entry", onAWS + "machineSelectorConfig:\n- configs: {}\n- {}\n", onAWS + "machineSelectorConfig:\n- configs: {}\n- configs: {}\n", `.configs"`},
+		{"one in another case", onAWS, onAWS + "additionalmanifest: x\n", `.additionalmanifest"`},
+	} {
+		fails(t, cluster(t, c.before).strict.Allows(cluster(t, c.after).strict), c.want, c.name)
+	}
+}
+
+func TestResultsMustDecode(t *testing.T) {
+	good := cluster(t, onAWS)
+	bad := migrated(t, parse(t, document(release, onAWS)+"status: s3cr3t\n"))
+	const want = "it does not decode as a Cluster of provisioning.cattle.io/v1"
+	for _, err := range []error{good.strict.Allows(bad.strict), bad.strict.Allows(good.strict), good.check(bad, never)} {
+		assert.Truef(t, err != nil && err.Error() == want, "got %v, want %s", err, want)
+	}
+}
+
+// heron is an object with some configuration in it.
+func heron(t *testing.T, spec string) any {
+	t.Helper()
+	d := assert.Value(yamledit.ParseString("heron", "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: heron, namespace: fleet-default, uid: u-1}\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n"+spec))(t)
+	return d.Root().Value()
+}
+
+func TestTwoObjectsAreTheSameToRancher(t *testing.T) {
+	const (
+		psact = "  defaultPodSecurityAdmissionConfigurationTemplateName: rancher-restricted\n"
+		own   = "{fileSources: [{secret: {name: heron-admission-configuration-psact, items: [{key: a, path: /b}]}}]}"
+		other = "{fileSources: [{secret: {name: audit, items: [{key: a, path: /c}]}}]}"
+	)
+	for _, c := range []struct {
+		name, a, b string
+		alike      bool
+	}{
+		{"null, absent and empty", "  rkeConfig: {machinePools: null, chartValues: {}, machineGlobalConfig: {cni: calico}}\n  agentEnvVars: []\n", "  rkeConfig: {machineGlobalConfig: {cni: calico}}\n", true},
+		{"an entry without a configuration", "  rkeConfig: {machineSelectorConfig: [{config: {}}]}\n", "  rkeConfig: {machineSelectorConfig: [{config: null, machineLabelSelector: null}]}\n", true},
+		{"a null that erases a value for machines", "  rkeConfig: {machineSelectorConfig: [{config: {kubelet-arg: null}}]}\n", "  rkeConfig: {machineSelectorConfig: [{config: {}}]}\n", false},
+		{"an empty list for machines", "  rkeConfig: {machineGlobalConfig: {kubelet-arg: []}}\n", "  rkeConfig: {machineGlobalConfig: {}}\n", false},
+		{"arguments in the webhook's order", psact + "  rkeConfig: {machineGlobalConfig: {kube-apiserver-arg: [v=2, a=b]}}\n", psact + "  rkeConfig: {machineGlobalConfig: {kube-apiserver-arg: [a=b, v=2]}}\n", true},
+		{"without a template nothing writes them", "  rkeConfig: {machineGlobalConfig: {kube-apiserver-arg: [v=2, a=b]}}\n", "  rkeConfig: {machineGlobalConfig: {kube-apiserver-arg: [a=b, v=2]}}\n", false},
+		{"an argument that the webhook drops", psact + "  rkeConfig: {machineGlobalConfig: {kube-apiserver-arg: [profiling, a=b]}}\n", psact + "  rkeConfig: {machineGlobalConfig: {kube-apiserver-arg: [a=b]}}\n", false},
+		{"other components are in the order of the file", psact + "  rkeConfig: {machineGlobalConfig: {kubelet-arg: [v=2, a=b]}}\n", psact + "  rkeConfig: {machineGlobalConfig: {kubelet-arg: [a=b, v=2]}}\n", false},
+		{"the webhook's file goes to the end", psact + "  rkeConfig: {machineSelectorFiles: [" + own + "," + other + "]}\n", psact + "  rkeConfig: {machineSelectorFiles: [" + other + "," + own + "]}\n", true},
+		{"a file that goes", psact + "  rkeConfig: {machineSelectorFiles: [" + own + "," + other + "]}\n", psact + "  rkeConfig: {machineSelectorFiles: [" + own + "]}\n", false},
+		{"a cluster that Rancher refuses is compared as it is", "  rkeConfig: {machinePools: 7}\n", "  rkeConfig: {machinePools: 7, chartValues: null}\n", false},
+	} {
+		assert.Equal(t, Format().Alike(heron(t, c.a), heron(t, c.b)), c.alike, c.name)
+	}
+}
