@@ -5,12 +5,20 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/run"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -106,4 +114,96 @@ func (c *runOptions) startMany(cmd *cobra.Command) error {
 		return err
 	}
 	return cmp.Or(c.shown.WriteSummary(s, commandLine(cmd, cmd.Name())), withCode(c.shown.Code))
+}
+
+// runOptions are the flags of the verbs that run stages on live clusters.
+type runOptions struct {
+	*options
+	work  run.Migrate
+	yes   bool
+	shown *report.Runs
+}
+
+func newRun(o *options) *runOptions {
+	return &runOptions{options: o, work: run.Migrate{Connector: &o.Connector, Engine: engine, Closed: func() bool { return o.standard.Err != nil }}}
+}
+
+func (c *runOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	c.connectionFlags(cmd)
+	c.inputFlags(f)
+	c.valuesFlag(f, valuesOfLive)
+	c.targetFlags(f)
+	c.outputFlag(cmd, "text", "json", "html")
+	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask for confirmation; required without a terminal")
+	f.DurationVar(&c.work.Chosen.Timeout, "timeout", action.RolloutTime, "the time to wait for each condition")
+	f.StringVar(&c.work.Chosen.AuditLog, "audit-log", "", "append an audit log to this file, as JSON lines")
+}
+
+// check refuses choices that mean nothing, before anything is looked at, and completes the work.
+func (c *runOptions) check(verb string) error {
+	if !c.Live() {
+		return errors.New("no cluster; add --cluster NAMESPACE/NAME, or its ID")
+	}
+	if !c.yes && !report.IsTerminal(c.in) {
+		return errors.New("there is no terminal for the confirmation; add --yes")
+	}
+	c.Copies = true
+	if err := cmp.Or(c.CheckLive(), c.Search.Check()); err != nil {
+		return err
+	}
+	c.shown = report.NewRuns(c.collect(verb), c.in, c.Selector != "")
+	c.work.Finder, c.work.Chosen.Planner.Target, c.work.Show = c.Finder, c.Target, c.shown.Show
+	signal.Notify(brokenPipes, syscall.SIGPIPE)
+	return nil
+}
+
+// brokenPipes takes the signals that would end the process in place of an error, once the output is closed: in the
+// middle, with nodes cordoned. A helm that is started does not inherit that.
+var brokenPipes = make(chan os.Signal, 1)
+
+// start runs over one cluster.
+func (c *runOptions) start(cmd *cobra.Command, work func(context.Context, migrate.Options) error) error {
+	if err := c.check(cmd.Name()); err != nil {
+		return err
+	}
+	r := &c.work.Chosen
+	if !c.yes {
+		r.Confirm = c.shown.Ask
+	}
+	r.Continue, r.Revert = commandLine(cmd, cmd.Name()), commandLine(cmd, "rollback", forwardFlags...)
+	if cmd.Name() == "rollback" {
+		r.Revert = commandLine(cmd, "migrate", "to", "canonical")
+	}
+	return c.shown.WriteRun(c.work.One(cmd.Context(), work))
+}
+
+// forwardFlags are those of migrate that rollback does not have.
+var forwardFlags = []string{"until", "etcd-snapshot", "canary-service", "restart-command"}
+
+func newRollback(o *options) *cobra.Command {
+	b := newRun(o)
+	c := &cobra.Command{
+		Use:   "rollback --cluster CLUSTER",
+		Short: "Undo stages of a live cluster of a Rancher",
+		Long: `Undo stages of a live cluster of a Rancher, the last one first, each rolled out and
+checked as migrate does. One edit restores the in-tree provider and the flag of leader
+migration, so that there are never two managers that run the cloud controllers. With --to the
+result is the state after that stage; without it, the state before the first stage.
+
+Use the choices of the migration. If the object does not show what was there before a
+stage, the run is refused before anything is changed; --canonical uses the usual form.
+A cluster with Kubernetes 1.27 or later has no in-tree provider to roll back to: that is
+the point of no return.`,
+		Example: `  rke-lm rollback --rancher-cli --cluster fleet-default/harbour
+  rke-lm rollback --cluster harbour --to install-ccm --yes`,
+		Args: noFiles,
+		RunE: func(c *cobra.Command, _ []string) error { return b.start(c, migrate.Backward) },
+	}
+	o.clusterFlag(c.Flags())
+	b.flags(c)
+	c.Flags().StringVar(&b.work.Chosen.Planner.To, "to", "", "the stage to roll back to (default: before all stages)")
+	c.Flags().BoolVar(&o.Target.CanonicalForm, "canonical", false, "if the object does not show the previous form, use the usual form")
+	oneOf(c, "to", stages.Names())
+	return c
 }
