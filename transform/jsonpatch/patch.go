@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // ContentType is that of a patch.
@@ -44,16 +45,9 @@ type Operation struct {
 // Patch is a list of operations: all tests, then all changes.
 type Patch []Operation
 
-// Bytes returns the patch as it is sent. It may hold secrets.
-func (p Patch) Bytes() []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // values stay the text that they are, but for blanks between their parts
-	if err := e.Encode(p); err != nil {
-		panic(err) // values were parsed before
-	}
-	return bytes.TrimSpace(b.Bytes())
-}
+// Bytes returns the patch as it is sent: values stay the text that they are, but for blanks between their parts. It may
+// hold secrets.
+func (p Patch) Bytes() []byte { return []byte(yamledit.JSON(p)) }
 
 // Digest names the patch without showing it: the SHA-256 of its bytes.
 func (p Patch) Digest() string { return fmt.Sprintf("%x", sha256.Sum256(p.Bytes())) }

@@ -75,11 +75,7 @@ func (s Step) MarshalJSON() ([]byte, error) {
 	if s.State == ActionOnly || s.Manual {
 		out.Steps, out.Check = s.Stage.After, s.Stage.Verify
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // the encoder around decides
-	err := enc.Encode(out)
-	return b.Bytes(), err
+	return []byte(yamledit.JSON(out)), nil // the encoder around decides what is escaped
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. Of the documents there are the checksums.
