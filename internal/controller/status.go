@@ -155,34 +155,34 @@ func (w *work) status() v1alpha1.LeaderMigrationStatus {
 
 // assess sets the conditions.
 func (w *work) assess(n v1alpha1.Counts) {
-	out := transition.Outcome{}
+	over, failed := false, false
 	if len(w.members) > 0 {
-		out = transition.Result(w.waves, migrate.Progress(w.members), limitsOf(w.lm.Spec))
+		over, failed = transition.Result(w.waves, migrate.Progress(w.members), limitsOf(w.lm.Spec))
 	}
 	sum := fmt.Sprintf("%d of %d clusters are done, %d failed, %d are skipped", n.Done, n.Total, n.Failed, n.Skipped)
-	w.condition(v1alpha1.Complete, out.Complete, either(out.Complete, complete, progressing), sum)
-	failed, why, text := out.Failed, either(out.Failed, tooManyFailed, none), sum
+	w.condition(v1alpha1.Complete, over, either(over, complete, progressing), sum)
+	why, text := either(failed, tooManyFailed, none), sum
 	if w.problem.fails() {
 		failed, why, text = true, w.problem.reason, redact.Text(w.problem.err.Error())
 	}
 	w.condition(v1alpha1.Failed, failed, why, text)
-	w.assessWaiting(out)
+	w.assessWaiting(over, failed)
 	w.skipped(v1alpha1.ManagedElsewhere, "another program manages these clusters, and the ConfigMaps with the label "+migrationLabel+"="+w.lm.Name+" have the next change of each: ")
 	w.skipped(v1alpha1.NeedsValues, "the releases of these clusters have values of their own, which a run would replace; run rke-lm migrate with --ccm-values on each: ")
 	w.skipped(v1alpha1.NeedsHelm, "these clusters require helm, which the controller does not have: ")
 }
 
 // assessWaiting sets the condition that shows why nothing starts.
-func (w *work) assessWaiting(out transition.Outcome) {
+func (w *work) assessWaiting(over, failed bool) {
 	wait := w.turn.Wait
 	switch {
 	case w.problem != nil:
 		w.condition(v1alpha1.Waiting, true, w.problem.reason, redact.Text(w.problem.err.Error()))
-	case out.Complete:
+	case over:
 		w.condition(v1alpha1.Waiting, false, complete, "")
 	case w.turn.Stopped:
 		w.condition(v1alpha1.Waiting, true, tooManyFailed, "more clusters failed than spec.maxFailures; correct them, and set the annotation "+v1alpha1.RetryAnnotation+" to a new value, or increase spec.maxFailures")
-	case out.Failed:
+	case failed:
 		w.condition(v1alpha1.Waiting, false, tooManyFailed, "")
 	case wait != nil:
 		w.condition(v1alpha1.Waiting, true, wait.Reason, explained(*wait))

@@ -122,7 +122,7 @@ func WithTimings(p *plan.Plan, t transform.Target, seen *observed.Observation) (
 		}
 		switch {
 		case t.ShortLeases && flagged(arguments) && leadermigration.LacksTimings(arguments):
-			return t, &transform.Conflict{At: &yamledit.Error{File: "the cluster", What: stages.TimingsStay, Do: stages.WithoutShortLeases}}
+			return t, transform.ConflictIn("the cluster", stages.TimingsStay, stages.WithoutShortLeases)
 		case leadermigration.HasTimings(arguments, leadermigration.CloudTimings()):
 			t.ShortLeases = p.Target.Upgrades() || !p.Target.NoLeaderMigration // there is none past 1.26
 		}

@@ -157,16 +157,11 @@ func Ended(w Wave, seen map[string]Progress) (last time.Time) {
 	return last
 }
 
-// Outcome is how a run over many clusters is.
-type Outcome struct {
-	Complete bool // all clusters have ended, and no more failed than are tolerated
-	Failed   bool // more did
-}
-
-// Result is the outcome by the states of the clusters.
-func Result(list []Wave, seen map[string]Progress, l Limits) Outcome {
-	many := tooMany(list, seen, l)
-	return Outcome{Complete: !many && current(list, seen) == len(list), Failed: many}
+// Result reports whether a run over many clusters is complete, as all have ended and no more failed than are tolerated, or
+// has failed, as more did.
+func Result(list []Wave, seen map[string]Progress, l Limits) (complete, failed bool) {
+	failed = tooMany(list, seen, l)
+	return !failed && current(list, seen) == len(list), failed
 }
 
 // Window is a time of the day, on some days of the week.

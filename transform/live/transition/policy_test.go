@@ -130,12 +130,13 @@ func TestTheResultFollowsFromTheStates(t *testing.T) {
 	for _, c := range []struct {
 		a, b State
 		most int
-		want Outcome
+		want [2]bool // complete, failed
 	}{
-		{Done, Running, 0, Outcome{}}, {Done, Done, 0, Outcome{Complete: true}}, {Done, Skipped, 0, Outcome{Complete: true}},
-		{Done, Failed, 0, Outcome{Failed: true}}, {Done, Failed, 1, Outcome{Complete: true}}, {Failed, Waiting, 0, Outcome{Failed: true}}, {Done, Gated, 0, Outcome{}},
+		{Done, Running, 0, [2]bool{}}, {Done, Done, 0, [2]bool{true, false}}, {Done, Skipped, 0, [2]bool{true, false}},
+		{Done, Failed, 0, [2]bool{false, true}}, {Done, Failed, 1, [2]bool{true, false}}, {Failed, Waiting, 0, [2]bool{false, true}}, {Done, Gated, 0, [2]bool{}},
 	} {
-		assert.Equal(t, Result(list, map[string]Progress{"a": {State: c.a}, "b": {State: c.b}}, Limits{Failures: c.most}), c.want, c.a, c.b, c.most)
+		complete, failed := Result(list, map[string]Progress{"a": {State: c.a}, "b": {State: c.b}}, Limits{Failures: c.most})
+		assert.Equal(t, [2]bool{complete, failed}, c.want, c.a, c.b, c.most)
 	}
 }
 
