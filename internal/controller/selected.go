@@ -60,10 +60,7 @@ func (w *work) selected(ctx context.Context, runs Runs) *problem {
 	if err != nil {
 		return &problem{notReady, err}
 	}
-	of := map[string]rancher.Object{}
-	for _, o := range objects {
-		of[o.FullName()] = o
-	}
+	of := lists.By(objects, rancher.Object.FullName)
 	rules, err := rulesOf(spec, of)
 	if err != nil {
 		return &problem{invalidSpec, err}
@@ -183,10 +180,7 @@ func (w *work) again() []migrate.Member {
 	if w.retry == nil {
 		return nil
 	}
-	now := map[string]migrate.Member{}
-	for _, m := range w.retry.members {
-		now[m.Cluster] = m
-	}
+	now := lists.By(w.retry.members, func(m migrate.Member) string { return m.Cluster })
 	for i, m := range w.members {
 		if next, is := now[m.Cluster]; is {
 			w.members[i] = next

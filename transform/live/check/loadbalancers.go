@@ -64,12 +64,9 @@ var loadBalancerRules = []rule{
 			if j.Before == nil {
 				return
 			}
-			was := map[string][]string{}
-			for _, s := range j.Before.LoadBalancers {
-				was[servicePath(s)] = s.Hosts
-			}
+			was := lists.By(j.Before.LoadBalancers, servicePath)
 			for _, s := range j.Services {
-				if before := was[servicePath(s)]; len(before) > 0 && !slices.Equal(before, s.Hosts) {
+				if before := was[servicePath(s)].Hosts; len(before) > 0 && !slices.Equal(before, s.Hosts) {
 					now := cmp.Or(strings.Join(s.Hosts, ", "), "nothing")
 					found.On(servicePath(s), fmt.Sprintf("its load balancer was %s and is %s", strings.Join(before, ", "), now), "update DNS records to the new one, and find the old one in AWS")
 				}
