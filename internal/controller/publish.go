@@ -78,16 +78,11 @@ func (w *work) report() (s v1alpha1.LeaderMigrationStatus, events []corev1.Event
 // be read, or there are none.
 func (w *work) writeStatus(ctx context.Context, lm *v1alpha1.LeaderMigration, s v1alpha1.LeaderMigrationStatus) error {
 	fields := map[string]any{"wave": nil}
-	text, err := json.Marshal(s)
-	if err == nil {
-		err = json.Unmarshal(text, &fields)
-	}
-	if err != nil {
-		return err
-	}
+	text, _ := json.Marshal(s) // a type of the API cannot fail
+	_ = json.Unmarshal(text, &fields)
 	body := map[string]any{"metadata": map[string]any{"uid": lm.UID}, "status": fields}
 	path := kube.Path(v1alpha1.GroupVersion.String(), v1alpha1.MigrationResource, lm.Namespace, lm.Name)
-	_, err = w.Client.Do(ctx, kube.Request{What: "patch leadermigrations/status.rke-lm.io", Method: http.MethodPatch, Path: path + "/status", Body: body, ContentType: "application/merge-patch+json"})
+	_, err := w.Client.Do(ctx, kube.Request{What: "patch leadermigrations/status.rke-lm.io", Method: http.MethodPatch, Path: path + "/status", Body: body, ContentType: "application/merge-patch+json"})
 	return err
 }
 

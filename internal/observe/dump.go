@@ -34,11 +34,8 @@ const maxDump = 1 << 30
 // WriteDump writes what was seen into a file that only its owner may read: it
 // names every node.
 func WriteDump(file string, o *observed.Observation) error {
-	text, err := yaml.Marshal(o)
-	if err == nil {
-		err = writePrivate(file, text)
-	}
-	if err != nil {
+	text, _ := yaml.Marshal(o) // a plain type cannot fail
+	if err := writePrivate(file, text); err != nil {
 		return fmt.Errorf("cannot write the dump: %w; use another file", err)
 	}
 	return nil

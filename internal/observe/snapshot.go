@@ -60,10 +60,7 @@ func (o *Observer) readSnapshot(ctx context.Context, out *observed.Observation) 
 // KeepSnapshot writes a snapshot into the cluster. It fails with ErrKept where
 // another one is there.
 func (o *Observer) KeepSnapshot(ctx context.Context, s observed.Snapshot) error {
-	packed, err := pack(s)
-	if err != nil {
-		return err
-	}
+	packed := pack(s)
 	if len(packed) > largest {
 		return fmt.Errorf("the snapshot has %d bytes, and a ConfigMap can have %d; write it to a file with --snapshot=FILE", len(packed), largest)
 	}
@@ -72,18 +69,18 @@ func (o *Observer) KeepSnapshot(ctx context.Context, s observed.Snapshot) error 
 		ObjectMeta: metav1.ObjectMeta{Namespace: managersNamespace, Name: SnapshotName},
 		BinaryData: map[string][]byte{snapshotKey: packed},
 	}
-	_, err = o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: kube.Path("v1", "configmaps", managersNamespace, ""), Body: m})
+	_, err := o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: kube.Path("v1", "configmaps", managersNamespace, ""), Body: m})
 	if kube.Exists(err) {
 		return o.kept(ctx, packed)
 	}
-	return kube.Joined([]error{err})
+	return kube.Refusal(err)
 }
 
 // kept accepts a snapshot that an earlier try has written, whose answer got lost.
 func (o *Observer) kept(ctx context.Context, packed []byte) error {
 	m, err := o.getConfigMap(ctx, managersNamespace, SnapshotName)
 	if err != nil {
-		return kube.Joined([]error{err})
+		return kube.Refusal(err)
 	}
 	if m != nil && bytes.Equal(m.BinaryData[snapshotKey], packed) {
 		return nil
@@ -91,13 +88,11 @@ func (o *Observer) kept(ctx context.Context, packed []byte) error {
 	return fmt.Errorf("the ConfigMap kube-system/%s: %w; write the new one to a file with --snapshot=FILE, or delete the ConfigMap", SnapshotName, ErrKept)
 }
 
-func pack(s observed.Snapshot) ([]byte, error) {
+func pack(s observed.Snapshot) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if err := errors.Join(json.NewEncoder(z).Encode(s), z.Close()); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	_ = errors.Join(json.NewEncoder(z).Encode(s), z.Close()) // a plain type into memory cannot fail
+	return b.Bytes()
 }
 
 func unpack(packed []byte) (*observed.Snapshot, error) {
