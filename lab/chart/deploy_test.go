@@ -311,7 +311,7 @@ func TestTheDashboardShowsMetricsThatExist(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &board); err != nil || len(board.Panels) < 5 {
 		t.Fatal(err, len(board.Panels))
 	}
-	source, err := os.ReadFile("../../internal/controller/metrics.go")
+	source, err := os.ReadFile("../../internal/controller/process.go")
 	if err != nil {
 		t.Fatal(err)
 	}
