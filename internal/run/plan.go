@@ -65,12 +65,13 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 		found, _ := f.Format.Classes(f.Docs, t) // none where explain has nothing to explain
 		made.Classes = lists.Map(found, func(c transform.MachineClass) report.Class { return report.NewClass(c, "") })
 	}
-	for _, plan := range plans {
+	for i, plan := range plans {
 		if p.Brief {
 			made.Plans = append(made.Plans, report.NewFirstScreen(plan))
 		} else {
 			made.Plans = append(made.Plans, report.NewPlan(plan, p.Stage))
 		}
+		made.Plans[i].Status.Live = f.Live.Name()
 	}
 	first := &made.Plans[0]
 	if step, _ := plans[0].Step(p.Stage); step.State == plan.NotInFile && t.Version == "" { // only a choice of this very stage edits the file
@@ -84,9 +85,6 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 	}
 	first.Findings = report.Findings(f.Objections(t))
 	first.Status.Count(first.Findings)
-	for i := range made.Plans {
-		made.Plans[i].Status.Live = f.Live.Name()
-	}
 	made.Left = first.Status.Summary.Counts.Count() != plan.CountDone || len(plans) > 1
 	for i, plan := range plans {
 		if p.Folders.Dir == "" {
