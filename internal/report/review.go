@@ -93,10 +93,7 @@ type ReviewedEdit struct {
 // NewReviewed turns a change into its form for programs. was is the name that its file had
 // before; "" for the same.
 func NewReviewed(c review.Change, was string) ReviewedCluster {
-	side := c.After
-	if side == nil {
-		side = c.Before
-	}
+	side := cmp.Or(c.After, c.Before)
 	edits := lists.Map(c.Edits, func(e review.Edit) ReviewedEdit {
 		return ReviewedEdit{e.At.Document().File(), e.At.Line(), redact.Text(e.Path), e.How}
 	})
