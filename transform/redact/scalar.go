@@ -105,8 +105,8 @@ func embedded(in *yamledit.Embedded) []yamledit.Splice {
 // follow from its text alone. One that is no mapping and no list is text: as a document
 // it may be its own only string.
 func inString(d *yamledit.Document) []yamledit.Splice {
-	type hidden struct{}
-	return yamledit.Recall(d, hidden{}, func() []yamledit.Splice {
+	type hidden []yamledit.Splice
+	return yamledit.Recall(d, d.Bytes(), func() hidden {
 		if d.Root().IsMap() || d.Root().IsList() {
 			return secretsAndShapes(d, span{0, len(d.Bytes())})
 		}

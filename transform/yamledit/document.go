@@ -35,7 +35,6 @@ type Document struct {
 	comments func() []comment
 	aliases  func() map[*yaml.Node][]*yaml.Node // of anchored nodes
 	derived  memory
-	readings *memory // what follows from the text alone
 }
 
 // Parse reads one document. It fails with an *Error for text that is not UTF-8
@@ -48,7 +47,7 @@ func Parse(c Chunk) (*Document, error) {
 	if err != nil {
 		return nil, parseError(c, err)
 	}
-	d := &Document{chunk: c, root: root, outer: root, readings: &memory{}, texts: &texts{}}
+	d := &Document{chunk: c, root: root, outer: root, texts: &texts{}}
 	d.lines = sync.OnceValue(func() *lineIndex { return indexLines(c.Bytes) })
 	d.style = sync.OnceValue(func() *style { return detectStyle(d) })
 	d.comments = sync.OnceValue(func() []comment { return findComments(d) })
