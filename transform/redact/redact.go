@@ -50,21 +50,32 @@ func afterLines(text []byte, n int) (at int) {
 
 // secretsAndShapes returns splices for all secrets in a range of whole lines of a document; some hide more. Other lines
 // are read where what hides a secret reaches them, or where a secret may have several.
-func secretsAndShapes(d *yamledit.Document, in span) (found []yamledit.Splice) {
+func secretsAndShapes(d *yamledit.Document, in span) []yamledit.Splice {
 	text := d.Bytes()
 	if slices.ContainsFunc(several, func(mark []byte) bool { return bytes.Contains(text, mark) }) {
 		in = span{0, len(text)}
 	}
-	for last := (span{}); in != last; {
-		last = in
-		found = append(secrets(d, in), covers(text, append(shapes(text, in), comments(text, in)...))...)
-		for _, s := range found {
-			if s.Start < last.end && s.End > last.start {
-				in = span{min(in.start, lineStart(text, s.Start)), max(in.end, lineEnd(text, s.End-1))}
-			}
-		}
+	found, wide := secretsIn(d, in)
+	if wide == in {
+		return found
+	}
+	found, in = secretsIn(d, wide)
+	if in != wide { // each line may reach the next one
+		found, _ = secretsIn(d, span{0, len(text)})
 	}
 	return found
+}
+
+// secretsIn returns the splices of a range, and the range with the lines that they reach.
+func secretsIn(d *yamledit.Document, in span) (found []yamledit.Splice, wide span) {
+	text := d.Bytes()
+	found, wide = append(secrets(d, in), covers(text, append(shapes(text, in), comments(text, in)...))...), in
+	for _, s := range found {
+		if s.Start < in.end && s.End > in.start {
+			wide = span{min(wide.start, lineStart(text, s.Start)), max(wide.end, lineEnd(text, s.End-1))}
+		}
+	}
+	return found, wide
 }
 
 // several are the marks of secrets that have more than one line by their own form: keys and elements of XML.

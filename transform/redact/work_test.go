@@ -49,6 +49,7 @@ var repeated = []struct {
 	{"escaped quotes in a comment", func(n int) string { return "a: 1 # " + strings.Repeat(`a:\"b\\"`, n) + "\n" }},
 	{"prefixes", func(n int) string { return "a: \"" + strings.Repeat("ghp_ eyJ AKIA Bearer ", n) + "\"\n" }},
 	{"one long word", func(n int) string { return "a: " + strings.Repeat("aB3", n) + "\n" }},
+	{"values that reach the next line", func(n int) string { return "a: [" + strings.Repeat("\"password=b\n  c\", ", n) + "1]\n" }},
 	{"kinds", func(n int) string { return "# " + strings.Repeat("kind: Secret ", n) + "\na: 1\n" }},
 }
 
@@ -59,6 +60,7 @@ func workOf(tb testing.TB, text string) (work int) {
 	counted = func(bytes int) { work += bytes }
 	defer func() { counted = nil }()
 	Document(d)
+	Lines(d, 0, lineEnd(d.Bytes(), 0))
 	return work
 }
 
