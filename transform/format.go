@@ -288,7 +288,7 @@ type Live struct {
 	Kind ObjectKind
 	// Snapshot is how a snapshot of etcd is requested from Rancher; nil where Rancher
 	// describes no clusters.
-	Snapshot any // a SnapshotByCluster or a SnapshotByObject
+	Snapshot EtcdSnapshot
 	// Machines reads what the machines of a cluster are given, migratable or not, off
 	// the cluster's object; nil where Rancher gives no machine a plan of its own.
 	Machines func(*yamledit.Document, Target) (MachineConfig, error)
@@ -323,6 +323,12 @@ var (
 
 // APIVersion is that of the objects.
 func (k ObjectKind) APIVersion() string { return k.Group + "/" + k.Version }
+
+// EtcdSnapshot is a SnapshotByCluster or a SnapshotByObject.
+type EtcdSnapshot interface{ snapshot() }
+
+func (SnapshotByCluster) snapshot() {}
+func (SnapshotByObject) snapshot()  {}
 
 // SnapshotByCluster returns the cluster's object that asks for one more snapshot, and
 // the number of it.
