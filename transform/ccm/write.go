@@ -136,7 +136,7 @@ func (o Options) adapt(base string, nodes []NodeClass) string {
 	for _, a := range dashed(leadermigration.Missing(o.ShortLeases, nil, leadermigration.CloudTimings())) {
 		e.Append(d.Root().Get("args"), a)
 	}
-	c, _ := FromValues(d.Root()) // which are a mapping
+	c, _ := FromValues(d.Root()) // rke-lm's own values are a mapping, so this cannot fail
 	w := writing{c, Edits{File: e}}
 	w.addMounts(mounts...)
 	w.completeScheduling(o, nodes)

@@ -94,9 +94,10 @@ func WhereIn(docs []*yamledit.Document, text string) (at []int, all bool) {
 		i := slices.IndexFunc(docs, func(d *yamledit.Document) bool {
 			return d.Root().Exists() && yamledit.Same(d.Root().Value(), want.Root().Value())
 		})
-		if all = all && i >= 0; i >= 0 {
+		if i >= 0 {
 			at = append(at, i)
 		}
+		all = all && i >= 0
 	}
 	return at, all
 }

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lists makes lists of lists and of maps, finds items, by a key as well, has them on a condition, and joins the first ones.
+// Package lists makes lists of lists and of maps, finds items, by a key as well, returns items where a condition holds, and joins the first ones.
 //
 // Invariant: a result has the order of what it is made of, and shares nothing with it.
 package lists

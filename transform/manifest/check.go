@@ -45,10 +45,15 @@ func (m *Manifest) otherArguments(p promise) []string {
 // others returns the values of the document without its arguments and without
 // what was promised. Lists without items count as absent.
 func (m *Manifest) others(p promise) any {
+	arguments := map[string]bool{}
+	for _, a := range m.arguments.List() {
+		for _, n := range a.Nodes {
+			arguments[n.Path()] = true
+		}
+	}
 	s, _ := m.serverProvider()
 	return without(m.Root, func(n yamledit.Node) bool {
-		argument := slices.ContainsFunc(m.arguments.List(), func(a args.Arg) bool { return a.Has(n) })
-		return argument || p.server && s.Node().Exists() && s.Has(n) || p.configuration && m.isConfiguration(n) || p.release && m.isRelease(n) || p.mark && isMark(n)
+		return arguments[n.Path()] || p.server && s.Node().Exists() && s.Has(n) || p.configuration && m.isConfiguration(n) || p.release && m.isRelease(n) || p.mark && isMark(n)
 	})
 }
 

@@ -76,9 +76,8 @@ func (m *migration) checkUpgrade(after *migration) error {
 	removed := func(_ effective.Class, key string, before, now any) bool {
 		return key == apiServerArgs && sameArgs(args.Without(args.Of(before), m.removedFlags(key)...), args.Of(now))
 	}
-	kept := append(after.removedArgs(), args.Arg{})[0].Name
 	return cmp.Or(transform.Require(after.Version == m.move().Reached(), "the release would not be %s", m.move().Reached()), m.check(after, removed),
-		transform.Require(kept == "", "kube-apiserver would keep %s", kept))
+		transform.Require(len(after.removedArgs()) == 0, "kube-apiserver would keep %s", strings.Join(args.Names(after.removedArgs()), ", ")))
 }
 
 // upgradeCCM moves the image of the chart to the minor of the cluster, and the chart to one that
