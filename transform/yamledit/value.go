@@ -35,7 +35,10 @@ func (n Node) JSON() []byte {
 		return []byte("null")
 	}
 	type asJSON struct{ node *yaml.Node }
-	return Derive(n.doc, asJSON{n.y}, func() []byte { return appendJSON(make([]byte, 0, 2*len(n.doc.Bytes())), n.y) })
+	return Derive(n.doc, asJSON{n.y}, func() []byte {
+		n.doc.Visit(weight(n.y))
+		return slices.Clip(appendJSON(nil, n.y))
+	})
 }
 
 // appendJSON appends a value as JSON, with sorted keys as json.Marshal writes it, which takes three times as long.
