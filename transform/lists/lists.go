@@ -62,7 +62,7 @@ func Found[T, U any](list []T, find func(T) (U, bool)) (all []U) {
 // If returns some items where a condition holds, and none otherwise.
 func If[T any](holds bool, items ...T) []T {
 	if holds {
-		return items
+		return slices.Clone(items)
 	}
 	return nil
 }
