@@ -34,8 +34,11 @@ const maxDump = 1 << 30
 // WriteDump writes what was seen into a file that only its owner may read: it
 // names every node.
 func WriteDump(file string, o *observed.Observation) error {
-	text, _ := yaml.Marshal(o) // a plain type cannot fail
-	if err := writePrivate(file, text); err != nil {
+	text, err := yaml.Marshal(o) // a time may have a year that JSON has not
+	if err == nil {
+		err = writePrivate(file, text)
+	}
+	if err != nil {
 		return fmt.Errorf("cannot write the dump: %w; use another file", err)
 	}
 	return nil

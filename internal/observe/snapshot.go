@@ -60,7 +60,10 @@ func (o *Observer) readSnapshot(ctx context.Context, out *observed.Observation) 
 // KeepSnapshot writes a snapshot into the cluster. It fails with ErrKept where
 // another one is there.
 func (o *Observer) KeepSnapshot(ctx context.Context, s observed.Snapshot) error {
-	packed := pack(s)
+	packed, err := pack(s)
+	if err != nil {
+		return err
+	}
 	if len(packed) > largest {
 		return fmt.Errorf("the snapshot has %d bytes, and a ConfigMap can have %d; write it to a file with --snapshot=FILE", len(packed), largest)
 	}
@@ -69,7 +72,7 @@ func (o *Observer) KeepSnapshot(ctx context.Context, s observed.Snapshot) error 
 		ObjectMeta: metav1.ObjectMeta{Namespace: managersNamespace, Name: SnapshotName},
 		BinaryData: map[string][]byte{snapshotKey: packed},
 	}
-	_, err := o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: kube.Path("v1", "configmaps", managersNamespace, ""), Body: m})
+	_, err = o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: kube.Path("v1", "configmaps", managersNamespace, ""), Body: m})
 	if kube.Exists(err) {
 		return o.kept(ctx, packed)
 	}
@@ -88,11 +91,11 @@ func (o *Observer) kept(ctx context.Context, packed []byte) error {
 	return fmt.Errorf("the ConfigMap kube-system/%s: %w; write the new one to a file with --snapshot=FILE, or delete the ConfigMap", SnapshotName, ErrKept)
 }
 
-func pack(s observed.Snapshot) []byte {
+func pack(s observed.Snapshot) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	_ = errors.Join(json.NewEncoder(z).Encode(s), z.Close()) // a plain type into memory cannot fail
-	return b.Bytes()
+	err := errors.Join(json.NewEncoder(z).Encode(s), z.Close()) // a time may have a year that JSON has not
+	return b.Bytes(), err
 }
 
 func unpack(packed []byte) (*observed.Snapshot, error) {
