@@ -91,18 +91,16 @@ func Evaluate(o *observed.Observation, c Choice) Verdict {
 
 // Unmet returns what a cluster lacks of what was requested; none where it holds. Nodes that
 // are not ready come first: a DaemonSet, for one, wants no pod on them, and what is said of
-// it is not the cause. That no manager runs the cloud controllers comes after what keeps one from it, and before what
-// lacks them.
+// it is not the cause. That no manager runs the cloud controllers comes after what keeps one from it, and before what waits
+// for one. What the managers show comes last: the rest says why.
 func (v Verdict) Unmet() []transform.Finding {
-	rank := map[string]int{idNodeNotReady: -1, "cloud-controllers-nowhere": 1, "cloud-controllers-twice": 3, idStageNotReached: 4}
-	of := func(rule string) int {
-		if slices.ContainsFunc([]string{"lease-", "load-balancer-", "node-", "provider-id-"}, func(lacking string) bool { return strings.HasPrefix(rule, lacking) }) && rank[rule] == 0 {
-			return 2
-		}
-		return rank[rule]
+	rank := map[string]int{
+		idNodeNotReady: -1, "cloud-controllers-nowhere": 1,
+		"lease-wrong-holder": 2, idLoadBalancerPending: 2, idLoadBalancerStale: 2, "node-uninitialized": 2, "provider-id-missing": 2,
+		"cloud-controllers-twice": 3, idStageNotReached: 4,
 	}
 	open := transform.Stopping(v.Findings)
-	slices.SortStableFunc(open, func(a, b transform.Finding) int { return of(a.Rule) - of(b.Rule) })
+	slices.SortStableFunc(open, func(a, b transform.Finding) int { return rank[a.Rule] - rank[b.Rule] })
 	return open
 }
 

@@ -30,8 +30,8 @@ func TestNodesThatAreNotReadyAreNamedFirstAndWhatTheManagersShowLast(t *testing.
 	}
 	accepted := stops("x")
 	accepted.Accepted = true
-	v := Verdict{Findings: []transform.Finding{stops("a"), accepted, stops(idNodeNotReady), stops(idStageNotReached), stops("cloud-controllers-twice"), {Rule: "w", Severity: transform.Warning}}}
-	assert.EqualSlices(t, idsOf(v.Unmet()), []string{idNodeNotReady, "a", "cloud-controllers-twice", idStageNotReached})
+	v := Verdict{Findings: []transform.Finding{stops("a"), accepted, stops(idNodeNotReady), stops(idLoadBalancerPending), stops(idStageNotReached), stops("cloud-controllers-twice"), stops("cloud-controllers-nowhere"), stops("lease-rbac-missing"), {Rule: "w", Severity: transform.Warning}}}
+	assert.EqualSlices(t, idsOf(v.Unmet()), []string{idNodeNotReady, "a", "lease-rbac-missing", "cloud-controllers-nowhere", idLoadBalancerPending, "cloud-controllers-twice", idStageNotReached})
 }
 
 func TestAStageIsNotReachedUntilTheManagersShowIt(t *testing.T) {
