@@ -98,6 +98,9 @@ func TestTheWorkForADocumentIsCounted(t *testing.T) {
 	before = d.texts.work.nodes.Load()
 	in.Documents()[0].Root().Get("d")
 	assert.Equal(t, d.texts.work.nodes.Load()-before, 1, "a document in a string")
+	before = d.texts.work.nodes.Load()
+	d.Root().JSON()
+	assert.Equal(t, d.texts.work.nodes.Load()-before, int64(weight(d.root)))
 }
 
 func TestADocumentWhoseBudgetIsSpentEndsItsWork(t *testing.T) {

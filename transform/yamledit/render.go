@@ -247,7 +247,7 @@ func JSON(v any) string {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return "null" // values always encode
+		panic(err) // values of documents always encode, and what else is written was read as JSON
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
