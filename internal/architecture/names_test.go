@@ -84,7 +84,6 @@ var (
 // namesAWS are the files outside of transform/provider/aws that compare a document with a name of AWS or write one into it.
 var namesAWS = map[string]string{
 	"transform/forms/find.go":       "lines that may describe a cluster, before anything is parsed",
-	"transform/forms/table.go":      "the same",
 	"transform/live/check/nodes.go": "the ID of a rule",
 	"transform/redact/scalar.go":    "what is no secret in any document",
 	"transform/redact/scan.go":      "the same",

@@ -13,6 +13,7 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -20,8 +21,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/files"
+	"github.com/rke-lm/rke-lm/internal/git"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -176,4 +179,70 @@ func tooLarge(file string, line int, what string, most int) error {
 		What: fmt.Sprintf("the %s is larger than %d MiB, so it is not read, and whether it holds a cluster is unknown", what, most>>20),
 		Do:   "put the clusters into smaller files, and leave out this one with --exclude",
 	}
+}
+
+const (
+	// mostFolders bounds a search; no repository comes near it.
+	mostFolders = 100_000
+	// levels is how far a search goes up where no repository ends it.
+	levels = 3
+	// MostText is the size of the largest kustomization or patch that is read.
+	MostText = 1 << 20
+)
+
+// Disk is the files as they are now.
+type Disk struct{}
+
+// Top implements Version: it is the repository, or else a few levels up.
+func (Disk) Top(folder string) string {
+	if top, _ := git.Top(folder); top != "" {
+		return top
+	}
+	top, temporary := folder, realPath(os.TempDir())
+	home, _ := os.UserHomeDir()
+	for range levels {
+		folder = filepath.Dir(folder)
+		if folder != filepath.Dir(folder) && folder != home && folder != temporary {
+			top = folder
+		}
+	}
+	return top
+}
+
+// Folders implements Version. What cannot be entered has no kustomization that can be read either.
+func (Disk) Folders(top string) (all []string) {
+	_ = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || !e.IsDir():
+			return nil
+		case path != top && strings.HasPrefix(e.Name(), "."):
+			return filepath.SkipDir
+		case len(all) == mostFolders:
+			return filepath.SkipAll
+		}
+		all = append(all, path)
+		return nil
+	})
+	return all
+}
+
+// Real implements Version.
+func (Disk) Real(path string) string { return realPath(path) }
+
+// Has implements Version.
+func (Disk) Has(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Read implements Version.
+func (Disk) Read(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > MostText:
+		return nil, errors.New("not a file of that kind")
+	}
+	return os.ReadFile(path)
 }
