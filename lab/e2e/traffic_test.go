@@ -73,7 +73,8 @@ func (s *scenario) served() int {
 	return all
 }
 
-// traffic makes Services all along, until the function that it returns is called.
+// traffic makes Services all along, until the function that it returns is called; fewer as time goes on, for a manager that
+// takes over looks at all that there are, which takes minutes for hundreds on a slow machine.
 func (s *scenario) traffic(every time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(s.Context())
 	var running sync.WaitGroup
@@ -82,7 +83,7 @@ func (s *scenario) traffic(every time.Duration) (stop func()) {
 			if err := s.service(ctx, fmt.Sprintf("web-%d", n)); err != nil && ctx.Err() == nil {
 				s.Error(err)
 			}
-			kube.Pause(ctx, every)
+			kube.Pause(ctx, every+time.Duration(n)*every/20)
 		}
 	})
 	return func() { cancel(); running.Wait() }
