@@ -73,8 +73,8 @@ func (s *scenario) served() int {
 	return all
 }
 
-// traffic makes Services all along, until the function that it returns is called; fewer as time goes on, for a manager that
-// takes over looks at all that there are, which takes minutes for hundreds on a slow machine.
+// traffic makes Services all along, until the function that it returns is called, and fewer of them later: a new leader
+// checks each Service that there is, which takes minutes for hundreds on a slow machine.
 func (s *scenario) traffic(every time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(s.Context())
 	var running sync.WaitGroup
