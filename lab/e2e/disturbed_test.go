@@ -14,9 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -211,13 +209,8 @@ func (c *managed) patch(patch string) {
 
 // rewrite writes the whole of the cluster's object as Rancher's UI does.
 func (c *managed) rewrite(ctx context.Context, change func(spec map[string]any)) {
-	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
-	if err != nil {
-		c.Error(err)
-		return
-	}
-	at := client.Resource(schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}).Namespace(rancher.Namespace)
-	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	at := c.clusterObjects()
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		o, err := at.Get(ctx, c.downstream.Name, metav1.GetOptions{})
 		if err != nil {
 			return err

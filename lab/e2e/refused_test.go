@@ -9,12 +9,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
@@ -39,8 +36,7 @@ const inTree = "{kubernetesVersion: v1.26.15+rke2r1, rkeConfig: {machineGlobalCo
 func TestClustersOfARancherThatAreNotToBeMigratedAreRefused(t *testing.T) {
 	t.Parallel()
 	c := withoutClusters(t)
-	client := assert.Value(dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin)))(t)
-	at := client.Resource(schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}).Namespace(rancher.Namespace)
+	at := c.clusterObjects()
 	for _, r := range refused {
 		o := &unstructured.Unstructured{}
 		text := "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: " + r.name + ", " + r.labels + "}\nspec: " + r.spec

@@ -90,11 +90,18 @@ func (c *managed) object() map[string]any {
 // resource is where the administrator of Rancher's own cluster finds that object, and its name.
 func (c *managed) resource() (dynamic.ResourceInterface, string) {
 	c.Helper()
-	client := assert.Value(dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin)))(c)
 	if c.engine() {
+		client := assert.Value(dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin)))(c)
 		return client.Resource(schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "clusters"}), c.downstream.ID
 	}
-	return client.Resource(schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}).Namespace(rancher.Namespace), c.downstream.Name
+	return c.clusterObjects(), c.downstream.Name
+}
+
+// clusterObjects are the objects of the clusters that Rancher provisions.
+func (c *managed) clusterObjects() dynamic.ResourceInterface {
+	c.Helper()
+	client := assert.Value(dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin)))(c)
+	return client.Resource(schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}).Namespace(rancher.Namespace)
 }
 
 func (s *scenario) workload() []string {

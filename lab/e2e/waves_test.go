@@ -13,9 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/report"
@@ -48,19 +46,13 @@ func (s *scenario) serve(name string) {
 	s.served()
 }
 
-// clusterObjects are the objects of the Rancher's clusters.
-func (c *managed) clusterObjects() dynamic.ResourceInterface {
-	c.Helper()
-	client := assert.Value(dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin)))(c)
-	return client.Resource(schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}).Namespace(rancher.Namespace)
-}
-
 // mark merges metadata into the object of a cluster, again where the server is too busy. Rancher's webhook may change
 // the specification with it.
 func (c *managed) mark(name, metadata string) {
 	c.Helper()
+	at := c.clusterObjects()
 	c.eventually(metadata+" on "+name, func(ctx context.Context) bool {
-		_, err := c.clusterObjects().Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{})
+		_, err := at.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{})
 		if err != nil {
 			c.Log(err)
 		}
@@ -71,14 +63,15 @@ func (c *managed) mark(name, metadata string) {
 // settled waits until machines have what the object of a cluster says: a run refuses a cluster before that.
 func (c *managed) settled(name string) {
 	c.Helper()
+	at := c.clusterObjects()
 	c.eventually(name+" has settled", func(ctx context.Context) bool {
-		o, err := c.clusterObjects().Get(ctx, name, metav1.GetOptions{})
+		o, err := at.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false
 		}
 		seen, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
 		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-		return seen == o.GetGeneration() && !slices.ContainsFunc(conditions, func(c any) bool { return c.(map[string]any)["status"] != "True" })
+		return seen == o.GetGeneration() && !slices.ContainsFunc(conditions, func(one any) bool { return one.(map[string]any)["status"] != "True" })
 	})
 }
 
