@@ -89,7 +89,7 @@ var namesAWS = map[string]string{
 	"transform/redact/scan.go":      "the same",
 	"transform/redact/values.go":    "the same",
 	"transform/rke1/rules.go":       "the ID of a rule",
-	"transform/rke1/arguments.go":   "a key of RKE's file, next to those of other clouds",
+	"transform/rke1/read.go":        "a key of RKE's file, next to those of other clouds",
 	"transform/target.go":           "a value of --end-state",
 }
 

@@ -12,6 +12,7 @@ package leadermigration
 
 import (
 	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -144,4 +145,169 @@ func Groups(user string) []string {
 		return []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
 	}
 	return []string{"system:authenticated"}
+}
+
+// Bundle is the manifests that a cluster's file carries in one string: additionalManifest of RKE2, addons of
+// RKE. Those that are there stay, byte for byte and in their order; only documents that rke-lm writes are added
+// or taken out.
+type Bundle struct {
+	Holder yamledit.Node // the mapping that has Key, or gets it
+	Key    string
+	Lease  string // name of the migration lease
+}
+
+// At returns the string; it may not exist, or be null.
+func (b Bundle) At() yamledit.Node { return b.Holder.Get(b.Key) }
+
+// Documents returns the manifests; none where the string is absent.
+func (b Bundle) Documents() ([]*yamledit.Document, error) {
+	at := b.At()
+	if !at.Exists() || at.IsNull() {
+		return nil, nil
+	}
+	in, err := at.Embedded()
+	if err != nil {
+		return nil, err
+	}
+	return in.Documents(), nil
+}
+
+// Append adds manifests after the existing ones.
+func (b Bundle) Append(e *yamledit.Edit, text string) {
+	at := b.At()
+	if !at.Exists() || at.IsNull() {
+		// A new string ends in the last line, so that it is stripped (|-).
+		e.Put(b.Holder, strings.TrimSuffix(text, "\n"), b.Key)
+		return
+	}
+	in, err := e.Embedded(at)
+	if e.Fail(err); err != nil {
+		return
+	}
+	in.Append(text)
+}
+
+// Remove takes manifests out by their indexes, and the key with the last one.
+// Then the file does not show what was there before.
+func (b Bundle) Remove(e *transform.Reverse, which []int) {
+	alone, err := b.At().Embedded()
+	if e.Fail(err); err != nil {
+		return
+	}
+	remove(alone, which)
+	empty, err := alone.Empty()
+	if e.Fail(err); err != nil {
+		return
+	}
+	if empty {
+		e.Remove(b.At())
+		e.Usual(b.At(), "it contains nothing else, and was either absent or empty before")
+		return
+	}
+	in, err := e.Embedded(b.At())
+	if e.Fail(err); err != nil {
+		return
+	}
+	remove(in, which)
+}
+
+func remove(in *yamledit.Embedded, which []int) {
+	for _, i := range which {
+		in.Remove(i)
+	}
+}
+
+// WhereIn returns the indexes of the documents of a text among others, and whether
+// all of them are there.
+func WhereIn(docs []*yamledit.Document, text string) (at []int, all bool) {
+	wanted, err := yamledit.ParseStream(text)
+	if err != nil {
+		return nil, false // the texts are rke-lm's own, and tested
+	}
+	all = true
+	for _, want := range wanted {
+		i := slices.IndexFunc(docs, func(d *yamledit.Document) bool {
+			return d.Root().Exists() && yamledit.Same(d.Root().Value(), want.Root().Value())
+		})
+		if i >= 0 {
+			at = append(at, i)
+		}
+		all = all && i >= 0
+	}
+	return at, all
+}
+
+// Finding returns a finding about a node of manifest i, with the path to it from the
+// cluster's own root.
+func (b Bundle) Finding(i int, n yamledit.Node, message, fix string) transform.Finding {
+	f := transform.FindingAt(n, message, fix)
+	path := fmt.Sprintf("%s[%d]", b.At().Path(), i)
+	if f.Path != "" {
+		path += "." + f.Path
+	}
+	f.Path = path
+	return f
+}
+
+// Grant adds a Role and RoleBinding for the migration lease, unless the manifests
+// grant it already. The edit fails where others of the name grant something else.
+func (b Bundle) Grant(e *yamledit.Edit) {
+	docs, err := b.Documents()
+	if err != nil || Granted(docs, b.Lease) {
+		e.Fail(err)
+		return
+	}
+	if n, found := conflict(docs, b.Lease); found {
+		e.Fail(n.Errorf("a manifest with the name "+b.Lease+" exists, but does not permit kube-controller-manager to acquire the migration lease", "complete its rules and subjects, or rename it"))
+	}
+	b.Append(e, Grant(b.Lease))
+}
+
+// Grants reports whether the manifests grant the migration lease, or cannot be read.
+func (b Bundle) Grants() bool {
+	granted, err := b.granted()
+	return err != nil || granted
+}
+
+func (b Bundle) granted() (bool, error) {
+	docs, err := b.Documents()
+	return Granted(docs, b.Lease), err
+}
+
+// CheckGrant requires that the lease can be locked.
+func (b Bundle) CheckGrant() error {
+	if granted, err := b.granted(); err != nil || granted {
+		return err
+	}
+	return fmt.Errorf("the manifest would not permit %s to acquire the migration lease", ManagerUser)
+}
+
+// Revoke takes the Role and the RoleBinding out. The edit fails where the file does not
+// tell that they are there for the migration alone.
+func (b Bundle) Revoke(e *transform.Reverse) {
+	docs, err := b.Documents()
+	if e.Fail(err); err != nil {
+		return
+	}
+	n, there := conflict(docs, b.Lease)
+	if !there {
+		return
+	}
+	ours, all := WhereIn(docs, Grant(b.Lease))
+	if !all {
+		e.Fail(transform.Lost(n, "this manifest differs from the one that rke-lm writes, so it may have another purpose"))
+	}
+	if n, used := usedBy(docs, ours, b.Lease); used {
+		e.Fail(transform.Lost(n, "this manifest also uses the role "+b.Lease))
+	}
+	b.Remove(e, ours)
+}
+
+// CheckGranted refuses to give the flag back to a manager that could not lock the
+// lease.
+func (b Bundle) CheckGranted() error {
+	if granted, err := b.granted(); err != nil || granted {
+		return err
+	}
+	return transform.Lost(b.Holder, b.Key+" does not permit kube-controller-manager to acquire the migration lease, and its cloud controllers would not run")
 }

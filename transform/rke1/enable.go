@@ -5,16 +5,58 @@ package rke1
 
 import (
 	"cmp"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
+
+// Bundle holds the manifests that RKE applies with each run and never prunes.
+// What addons_include names is not in the file and stays as it is.
+func (m *migration) Bundle() leadermigration.Bundle {
+	return leadermigration.Bundle{Holder: m.Config, Key: m.spelling.of(addonsKey), Lease: m.target.Lease()}
+}
+
+// grantMigrationLease adds a Role and RoleBinding for the migration lease to
+// addons.
+func (m *migration) grantMigrationLease() transform.Stage {
+	name, kinds := m.target.Lease(), "role,rolebinding"
+	return m.stages().Grant(transform.Stage{
+		Change:  transform.ChangeOf(m.Doc, m.target, m.grantEdit, m.checkGrant, m.Bundle().Revoke),
+		Skipped: m.neverGranted,
+		After:   []action.Action{m.taken()},
+		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until you delete them; at that point no manager may have the flag.",
+		UndoAfter: []action.Action{
+			m.taken(),
+			action.DeleteAll(leadermigration.Namespace, kinds, name, "RKE does not delete what was removed from addons"),
+			action.AllRemoved(leadermigration.Namespace, kinds, name),
+		},
+	})
+}
+
+// neverGranted reports whether the cluster is external and its addons have no permission on the
+// lease.
+func (m *migration) neverGranted() bool { return m.isExternal() && !m.Bundle().Grants() }
+
+func (m *migration) grantEdit(e *yamledit.Edit) {
+	if m.isExternal() {
+		return
+	}
+	m.Bundle().Grant(e)
+}
+
+// checkGrant requires that only addons changed, and that the lease can be locked.
+func (m *migration) checkGrant(after *migration) error {
+	return cmp.Or(m.check(after, func(path string, _, _ any) bool { return path == "addons" }), after.Bundle().CheckGrant())
+}
 
 // enableLeaderMigration gives kube-controller-manager the flag.
 func (m *migration) enableLeaderMigration() transform.Stage {
@@ -118,4 +160,103 @@ func (m *migration) emptied(at yamledit.Node, removed []yamledit.Node) []yamledi
 		}
 	}
 	return removed
+}
+
+const (
+	configFlag = leadermigration.ConfigFlag
+	// mounted is the folder that RKE mounts into the container of
+	// kube-controller-manager (rancher/rke, services); any other one takes extra_binds.
+	mounted       = "/etc/kubernetes"
+	managerConfig = mounted + "/" + leadermigration.ConfigFile
+	configMapFile = ccm.MigrationConfigMap + ".yaml"
+	bindsKey      = "extra_binds"
+)
+
+// configured reports whether the managers get a configuration each: the operator
+// asked for it, or kube-controller-manager has one already.
+func (m *migration) configured() bool {
+	return !m.target.NoLeaderMigration && (m.generates() || m.configFile() == managerConfig)
+}
+
+func (m *migration) generates() bool {
+	return m.target.LeaderMigrationConfig == transform.ConfigGenerate
+}
+
+// configFile returns the file that kube-controller-manager reads its configuration
+// from, or "".
+func (m *migration) configFile() string { return args.Value(m.argsOf(manager), configFlag) }
+
+func (m *migration) lacksConfig() bool { return m.configured() && m.configFile() == "" }
+
+// leaderArgs are the arguments that the manager needs; a configuration that is
+// named already stays.
+func (m *migration) leaderArgs() []args.Arg {
+	list := []args.Arg{args.On(leaderFlag)}
+	if m.lacksConfig() {
+		list = append(list, args.With(configFlag, managerConfig))
+	}
+	return append(list, m.timings()...)
+}
+
+// timings are the timings of short leases that the manager lacks, where it gets them.
+func (m *migration) timings() []args.Arg {
+	return leadermigration.Missing(m.target.ShortLeases, m.argsOf(manager), leadermigration.KubeTimings())
+}
+
+// leaving are the flags that go with the switch. A configuration goes only where
+// the choices show it to an undo; without the flag it has no effect.
+func (m *migration) leaving() []string {
+	leaving := []string{leaderFlag}
+	if m.generates() && m.configFile() == managerConfig {
+		leaving = append(leaving, configFlag)
+	}
+	return append(leaving, leadermigration.LeavingTimings(m.argsOf(manager))...)
+}
+
+func (m *migration) enableFiles() ([]action.File, error) {
+	if !m.configured() {
+		return nil, nil
+	}
+	text, err := leadermigration.Make(leadermigration.Config{Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.target.LeaseName})
+	return []action.File{{Name: leadermigration.ConfigFile, Content: text}}, err
+}
+
+// configActions bring the configuration of the cloud-controller-manager to the
+// cluster, before the chart that mounts it.
+func (m *migration) configActions() []action.Action {
+	return lists.If(m.configured(), action.ApplyFile(configMapFile, "apply the configuration of the manager to the cluster, before the chart that mounts it; plan --out writes it"))
+}
+
+func (m *migration) configFiles() ([]action.File, error) {
+	if !m.configured() {
+		return nil, nil
+	}
+	text, err := ccm.MigrationConfigManifest(m.Config, m.Version, m.chartOptions(m.Version).Tag(), m.target.LeaseName)
+	return []action.File{{Name: configMapFile, Content: text}}, err
+}
+
+// dropConfig is what is left to do when the chart has let go of its configuration.
+func (m *migration) dropConfig() []action.Action {
+	return lists.If(m.configured() && !m.target.KeepLeaderMigration, action.DeleteObject(leadermigration.Namespace, "configmap", ccm.MigrationConfigMap))
+}
+
+// configNotMounted finds one that is not in the manager's container.
+func (m *migration) configNotMounted(found *transform.Findings) {
+	a, named := args.Last(m.argsOf(manager), configFlag)
+	if !named || !m.migrates() || m.inContainer(a.Value) {
+		return
+	}
+	found.At(a.Node(), "RKE mounts "+mounted+" into the manager's container, and no entry of "+m.spelling.of(bindsKey)+" mounts this file: the manager exits",
+		"copy the file to "+mounted+", or mount its folder with "+m.spelling.of(bindsKey))
+}
+
+// inContainer reports whether the manager's container has a file.
+func (m *migration) inContainer(file string) bool {
+	folders := []string{mounted}
+	for _, n := range m.get(servicesKey, manager, bindsKey).Items() {
+		if parts := strings.Split(n.StringAt(), ":"); len(parts) > 1 {
+			folders = append(folders, path.Clean(parts[1]))
+		}
+	}
+	return slices.ContainsFunc(folders, func(f string) bool { return file == f || strings.HasPrefix(file, f+"/") })
 }

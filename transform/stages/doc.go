@@ -1,8 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stages holds what a stage of the migration means, in every format: one file for
-// each.
+// Package stages holds what a stage of the migration means, in every format.
 //
 // Invariant: what a stage promises and what has to hold before it, after it and after its
 // undo is written once. The commands of a runbook, the waiting of migrate and rollback, and the
