@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -65,8 +66,12 @@ func (r Runbook) Write(w io.Writer) {
 	for i, s := range p.Stages {
 		fmt.Fprintf(w, "| %s | %s | %s |\n", r.Stages[i].Number, s.Name, emphasised(s))
 	}
+	holds := "document"
+	if len(r.Start) > 1 {
+		holds = "documents, each"
+	}
 	fmt.Fprintf(w, "\nThe files in this folder contain the cluster's %s as it is (%s) and after each stage,\n"+
-		"byte for byte, with secrets; the diffs have no secrets and are only for review.\n\n", documents(r.Start), codes(r.Start))
+		"byte for byte, with secrets; the diffs have no secrets and are only for review.\n\n", holds, list(lists.Map(r.Start, code)))
 	for i, s := range p.Stages {
 		r.stage(w, i, s)
 	}
@@ -82,17 +87,6 @@ func (r Runbook) others(w io.Writer, p Plan) {
 		fmt.Fprintf(w, "- document %d, %s, with the SHA-256 %s\n", s.Document+1, code(place(s.Source)), code(s.SHA256))
 	}
 	fmt.Fprintln(w)
-}
-
-func documents(names []string) string {
-	if len(names) > 1 {
-		return "documents, each"
-	}
-	return "document"
-}
-
-func codes(names []string) string {
-	return list(lists.Map(names, code))
 }
 
 func (r Runbook) stage(w io.Writer, i int, view Stage) {
@@ -165,12 +159,12 @@ func (r Runbook) changes(w io.Writer, s plan.Step, at RunbookStage) {
 		}
 		return
 	}
-	names := lists.Map(at.Documents, func(d RunbookDocument) string { return d.Name })
+	names := lists.Map(at.Documents, func(d RunbookDocument) string { return code(d.Name) })
 	is := "is the document"
 	if len(names) > 1 {
 		is = "are the documents"
 	}
-	fmt.Fprintf(w, "**What changes.** %s has the diff; %s %s afterwards. The places are:\n\n", code(at.Diff), codes(names), is)
+	fmt.Fprintf(w, "**What changes.** %s has the diff; %s %s afterwards. The places are:\n\n", code(at.Diff), list(names), is)
 	for _, e := range s.Edits {
 		in := ""
 		if e.File != "" {
@@ -288,4 +282,117 @@ func clusterOf(rancher bool) action.Cluster {
 // step writes a command with a box to check.
 func step(w io.Writer, purpose, command string) {
 	fmt.Fprintf(w, "- [ ] %s:\n\n%s\n", purpose, fenced("sh", command))
+}
+
+// start writes what comes before the first stage: where the commands run, how a stage is
+// done, and what a failed check means.
+func (r Runbook) start(w io.Writer) {
+	where := "Run the commands on the machine on which the plan was made: their paths are those of that machine."
+	if r.Top != "" {
+		where = "Run the commands in " + r.Top + ": their paths start there."
+	}
+	expect := "it must end with " + code("ok")
+	if !r.Plan.Target.Situation.HasInTreeProvider() {
+		expect = "errors of the cloud controllers are why it is migrated; correct the others"
+	}
+	cluster := inline(r.Plan.Cluster.TitleIn(r.Plan.Start[0].File()))
+	fmt.Fprintf(w, `## Before the first stage
+
+%s
+The commands take their clusters from variables, and do not run without them: set %s to the context of %s in
+your kubeconfig%s.
+
+Do one stage at a time, from its first box to its last, and start the next one only after its gate has passed. A stage
+that is done can be repeated: then nothing happens. The plan is valid for the document at this time: once another user
+changes it, the commands fail, and you must plan again.
+
+- [ ] save what must stay the same, and check the cluster; %s:
+
+%s
+Before the first stage %s.
+
+**Stop** at a gate that does not end with %s and exit code 0, and do not start the next stage:
+
+| Exit code | Meaning | What to do |
+|---|---|---|
+| 1 | the cluster does not have what the stage promises | do what the findings of the gate state, and run it again; if that does not help, follow **Undo** of the stage |
+| 3 | the cluster could not be reached: its state is unknown | check the network and the API server, and run the gate again, before you undo anything |
+| 2, 4 | wrong usage, or a missing permission: nothing was checked | correct it, and run the gate again |
+
+A gate waits for at most %d minutes. To return to the start, undo the stages in reverse order. A stage without an undo states so.
+
+`, where, code("CONTEXT"), cluster, r.ofRancher(), expect, fenced("sh", r.verify("", "--snapshot")), inline(stages.LeaderAfter("", r.Plan.Target)), code("ok"), minutes)
+}
+
+// ofRancher names the variable of Rancher's own cluster, if commands run there.
+func (r Runbook) ofRancher() string {
+	if !r.Plan.Delivery(r.Plan.Start[0], "").Rancher {
+		return ""
+	}
+	return ", and " + code("RANCHER_KUBECONFIG") + " to a kubeconfig of Rancher's own cluster"
+}
+
+// minutes is for how long a gate waits.
+const minutes = int(action.RolloutTime / time.Minute)
+
+// verify is the command that checks what a stage promises; "" is for what always has to hold.
+func (r Runbook) verify(stage string, flags ...string) string {
+	words := stages.VerifyCommand(stage, r.Plan.Target, flags...)
+	if r.Live != "" {
+		return action.Words(slices.Concat(words, []string{"--cluster", r.Live}, r.Server)...)
+	}
+	return clusterOf(false).In(action.Words(words...))
+}
+
+// await is the same, for as long as a change may take.
+func (r Runbook) await(stage string) string {
+	return r.verify(stage, "--wait", fmt.Sprintf("%dm", minutes))
+}
+
+// duration writes how long a stage may take, as far as that is known.
+func (r Runbook) duration(w io.Writer, s Stage) {
+	text := s.effect()
+	if s.Gap != "" {
+		text += " No manager runs the cloud controllers for " + s.Gap + "."
+	}
+	if text != "" {
+		fmt.Fprintf(w, "**How long.** %s\n\n", inline(strings.TrimSpace(text)))
+	}
+}
+
+// gate writes the check that has to pass before the next stage, and what it prints.
+func (r Runbook) gate(w io.Writer, s plan.Step) {
+	stage, t := s.Stage.Name, r.Plan.Target
+	fmt.Fprintf(w, "**Gate.** Afterwards %s. ", inline(stages.LeaderAfter(stage, t)))
+	if !stages.Gated(stage, t) {
+		fmt.Fprint(w, "`rke-lm verify` has no check for this state: use the commands above.\n\n")
+		return
+	}
+	fmt.Fprintf(w, "Start it once the change has reached the cluster; it passes when it prints this and exits with 0:\n\n")
+	step(w, fmt.Sprintf("wait for at most %d minutes", minutes), r.await(stage))
+	by, prints := stages.After(stage, t).Lease, "nodes             N of N ok\n\nok"
+	holder, other, _ := strings.Cut(by.String(), " or ")
+	if by.Needed() {
+		prints = "migration lease   " + holder + " (live)\n" + prints
+	}
+	fmt.Fprintln(w, fenced("text", prints))
+	if by == stages.Either {
+		fmt.Fprintf(w, "The lease can also be held by %s.\n\n", code(other))
+	}
+}
+
+// returned writes the check after the undo of a stage: the state is that before it.
+func (r Runbook) returned(w io.Writer, i int) {
+	s := r.Plan.Steps[i]
+	if s.Stage.Permanent || !s.Changes() {
+		return
+	}
+	before := ""
+	if i > 0 {
+		before = r.Plan.Steps[i-1].Stage.Name
+	}
+	if before != "" && !stages.Gated(before, r.Plan.Target) || before == "" && !r.Plan.Target.Situation.HasInTreeProvider() {
+		return
+	}
+	step(w, "wait until "+inline(stages.LeaderAfter(before, r.Plan.Target)), r.await(before))
 }
