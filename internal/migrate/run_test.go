@@ -5,6 +5,7 @@ package migrate_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // logged shows the events of a run in the log of its test.
@@ -113,7 +115,7 @@ func TestTheAuditLogNamesNoSecret(t *testing.T) {
 		w.Follow()
 		var shown bytes.Buffer
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		show := hearing(func(e migrate.Event) { report.WriteJSONLine(&shown, report.NewRunEvent(e)) })
+		show := hearing(func(e migrate.Event) { fmt.Fprintln(&shown, yamledit.JSON(report.NewRunEvent(e))) })
 		assert.NilError(t, w.does(t, "one", migrate.Forward, auditing(log), show))
 		printed := shown.String() + string(assert.Value(os.ReadFile(log))(t))
 		assert.True(t, !strings.Contains(printed, secret), printed)

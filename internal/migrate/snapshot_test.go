@@ -24,6 +24,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // backUp is what Rancher does with EtcdBackups: the first of its conditions comes at
@@ -81,7 +82,7 @@ func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T)
 		var shown bytes.Buffer
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
 		assert.NilError(t, w.does(t, "one", migrate.Forward, snapshotting, auditing(log), hearing(func(e migrate.Event) {
-			report.WriteJSONLine(&shown, report.NewRunEvent(e))
+			fmt.Fprintln(&shown, yamledit.JSON(report.NewRunEvent(e)))
 			if e.Type == migrate.Awaited && strings.Contains(e.Message, "EtcdBackup") {
 				w.backUp("True", "")
 			}

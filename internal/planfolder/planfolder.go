@@ -209,12 +209,7 @@ func encode(s plan.Saved, files []action.File) string {
 	for _, f := range files {
 		p.Files, p.Sums[f.Name] = append(p.Files, f.Name), sum(f.Content)
 	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	enc.Encode(p) // nothing in it has no JSON
-	return b.String()
+	return yamledit.IndentedJSON(p)
 }
 
 func decode(text []byte) (content, error) {

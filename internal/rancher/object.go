@@ -4,7 +4,6 @@
 package rancher
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -127,17 +126,8 @@ func written(raw []byte) []byte {
 	for _, key := range kept {
 		delete(metadata, key)
 	}
-	object["metadata"] = lines(metadata)
-	return lines(object)
-}
-
-func lines(object map[string]json.RawMessage) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	_ = e.Encode(object) // its values came as JSON
-	return b.Bytes()
+	object["metadata"] = json.RawMessage(yamledit.JSON(metadata))
+	return []byte(yamledit.IndentedJSON(object))
 }
 
 // Around reads what shows whether an object may be changed now; how far its last

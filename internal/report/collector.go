@@ -42,7 +42,8 @@ func (o *Output) Dump(v any) error {
 	if o.OutputFormat == "yaml" {
 		return WriteYAML(o.Data, v)
 	}
-	return WriteJSON(o.Out, v)
+	_, err := io.WriteString(o.Out, yamledit.IndentedJSON(v))
+	return err
 }
 
 // Collector computes from the results of a run what is shown last, and the exit code.

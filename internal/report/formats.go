@@ -20,6 +20,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // WriteGitHub writes findings as workflow commands to an EscapingWriter, from which GitHub makes annotations
@@ -168,10 +169,10 @@ func (r *Results) WriteSARIF(w io.Writer) {
 		})
 	}
 	run := object{"tool": object{"driver": driver}, "columnKind": "utf16CodeUnits", "invocations": []object{invocation}, "results": results}
-	WriteJSON(w, object{
+	io.WriteString(w, yamledit.IndentedJSON(object{
 		"$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
 		"version": "2.1.0", "runs": []object{run},
-	})
+	}))
 }
 
 func sarifText(text string) object { return object{"text": text} }
@@ -234,21 +235,6 @@ func reference(file string) string {
 func fingerprint(f transform.Finding) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{f.Rule, f.File, f.Path, f.Message}, "\x00")))
 	return fmt.Sprintf("%x", sum[:16])
-}
-
-// WriteJSON writes a value for programs.
-func WriteJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
-
-// WriteJSONLine writes a value as one line, such as an event of a stream.
-func WriteJSONLine(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }
 
 // WriteYAML writes a value for programs, with the fields of its JSON.

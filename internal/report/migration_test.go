@@ -64,10 +64,12 @@ func TestAStageIsShownBeforeItIsDone(t *testing.T) {
 }
 
 func TestAnEventIsOneLine(t *testing.T) {
-	var out bytes.Buffer
-	assert.NilError(t, WriteJSONLine(&out, RunEvent{Type("RunEvent"), migrate.Event{Type: migrate.Noted, Cluster: "c", Message: "a\nb <c>"}}))
+	out, _, _ := shownBy(func(c *Collector) {
+		c.OutputFormat = "json"
+		NewRuns(c, nil, false).Show(migrate.Member{}, migrate.Event{Type: migrate.Noted, Cluster: "c", Message: "a\nb <c>"})
+	})
 	want := `{"apiVersion":"rke-lm/v1","kind":"RunEvent","time":"0001-01-01T00:00:00Z","cluster":"c","type":"note","message":"a\nb <c>"}` + "\n"
-	assert.Equal(t, out.String(), want)
+	assert.Equal(t, out, want)
 }
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)

@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Runs shows what happens in runs over clusters: as lines of JSON, or as text, and at the end on a page.
@@ -53,7 +54,7 @@ func (r *Runs) Show(m migrate.Member, e migrate.Event) {
 	switch {
 	case r.OutputFormat == "json":
 		if e.Type != "" {
-			WriteJSONLine(r.Out, event)
+			fmt.Fprintln(r.Out, yamledit.JSON(event))
 		}
 		return
 	case r.OutputFormat == "html" && e.Type != "":
@@ -91,7 +92,7 @@ func (r *Runs) WriteRun(cluster string, err error) error {
 func (r *Runs) WriteSummary(s migrate.Summary, again string) error {
 	switch made := NewMigration(s, again); r.OutputFormat {
 	case "json":
-		WriteJSONLine(r.Out, made)
+		fmt.Fprintln(r.Out, yamledit.JSON(made))
 	case "html":
 		WriteMigration(r.Err, r.ErrPalette, made)
 		r.writePage(s.Members...)

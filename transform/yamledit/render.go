@@ -4,6 +4,7 @@
 package yamledit
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -250,6 +251,13 @@ func JSON(v any) string {
 		panic(err) // values of documents always encode, and what else is written was read as JSON
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// IndentedJSON returns a value as JSON on lines of its own, without escaping <, > and &.
+func IndentedJSON(v any) string {
+	var b bytes.Buffer
+	_ = json.Indent(&b, []byte(JSON(v)), "", "  ") // it is JSON
+	return b.String() + "\n"
 }
 
 // scalarText writes a scalar on one line, plain where every reader takes it for
