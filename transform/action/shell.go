@@ -24,7 +24,6 @@ type constant string
 //	%s   is a value as a word or a part of one; it is never between quotes
 //	%--  is -- and a space where a value after it begins with a dash, and nothing
 //	     else: a name is never taken for a flag. Flags come before it.
-//	%%   is a percent sign
 //
 // It panics where format and values do not match, which is an error of the program.
 func Command(format constant, values ...string) string {
@@ -44,9 +43,6 @@ func Command(format constant, values ...string) string {
 				b.WriteString("-- ")
 			}
 			rest = rest[3:]
-		case strings.HasPrefix(rest, "%%"):
-			b.WriteByte('%')
-			rest = rest[2:]
 		default:
 			n := 1 + strings.IndexByte(rest[1:]+"%", '%')
 			in.see(rest[:n])

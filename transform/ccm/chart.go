@@ -134,10 +134,6 @@ func (c Chart) ImageTag() string {
 // ImageMinor returns the minor of the pinned image, such as "v1.26", or "".
 func (c Chart) ImageMinor() string { return semver.MajorMinor(c.ImageTag()) }
 
-// RoutesUnsafe reports whether the route controller is on without the range of
-// addresses that it needs.
-func (c Chart) RoutesUnsafe() bool { return RoutesUnsafe(c.Args()) }
-
 // RoutesUnsafe reports whether a manager with these arguments writes routes and has
 // no range of addresses for them: by default it writes them, and the process then
 // ends when it acquires the lease (k8s.io/cloud-provider/app/core.go).
@@ -311,7 +307,7 @@ func FindWorkload(docs []*yamledit.Document) (Workload, bool) {
 		switch d.Root().StringAt("kind") {
 		case "DaemonSet", "Deployment":
 			for _, c := range d.Root().Get("spec", "template", "spec", "containers").Items() {
-				if w := (Workload{i, c}); w.isManager() {
+				if w := (Workload{i, c}); IsManager(c.StringAt("image"), w.Args()) {
 					return w, true
 				}
 			}
@@ -319,8 +315,6 @@ func FindWorkload(docs []*yamledit.Document) (Workload, bool) {
 	}
 	return Workload{}, false
 }
-
-func (w Workload) isManager() bool { return IsManager(w.Container.StringAt("image"), w.Args()) }
 
 // IsManager reports whether a container runs the cloud-controller-manager of AWS,
 // by its provider, or else by its image: one whose name says no provider is that of
@@ -370,10 +364,6 @@ func (w Workload) Migrate(in *yamledit.Embedded, on, shortLeases bool) error {
 
 // Migrates reports whether the manager takes part in a leader migration.
 func (w Workload) Migrates() bool { return args.Enables(w.Args(), LeaderFlag) }
-
-// RoutesUnsafe reports whether the route controller is on without the range of
-// addresses that it needs.
-func (w Workload) RoutesUnsafe() bool { return RoutesUnsafe(w.Args()) }
 
 // WrongProvider reports whether the arguments name another provider than aws, as
 // the manager spells it: it exits at once. Its default is aws (cloud-provider-aws

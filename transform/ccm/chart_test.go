@@ -73,7 +73,7 @@ func TestArgumentsOfTheChart(t *testing.T) {
 		{"a flag that is off", "args: [--cloud-provider=aws, --configure-cloud-routes=false, --enable-leader-migration=false]\n", false, false, false, false},
 	} {
 		chart := chartWith(t, c.values)
-		assert.Truef(t, chart.Migrates() == c.migrates && chart.RoutesUnsafe() == c.routes && chart.LacksProvider() == c.noProvider && chart.LacksRights() == c.noRights, "%s: migrates %v, routes %v, no provider %v, no rights %v", c.name, chart.Migrates(), chart.RoutesUnsafe(), chart.LacksProvider(), chart.LacksRights())
+		assert.Truef(t, chart.Migrates() == c.migrates && RoutesUnsafe(chart.Args()) == c.routes && chart.LacksProvider() == c.noProvider && chart.LacksRights() == c.noRights, "%s: migrates %v, routes %v, no provider %v, no rights %v", c.name, chart.Migrates(), RoutesUnsafe(chart.Args()), chart.LacksProvider(), chart.LacksRights())
 	}
 }
 

@@ -82,7 +82,7 @@ func (c Chart) missingArgs(o Options) []string {
 	if c.LacksProvider() {
 		missing = append(missing, providerArg)
 	}
-	if c.RoutesUnsafe() {
+	if RoutesUnsafe(c.Args()) {
 		missing = append(missing, "--configure-cloud-routes=false")
 	}
 	if o.LeaderMigration && !c.Migrates() {

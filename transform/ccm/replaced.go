@@ -4,7 +4,6 @@
 package ccm
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Upgrade is what becomes of the values of a release, as yamledit.Node.Value reads them. Helm
@@ -21,19 +21,6 @@ type Upgrade struct {
 	Has   any // of the release
 	Gets  any // of the upgrade
 	Needs any // of the release, with no more changed than the migration requires
-}
-
-// Replaced returns the keys of values that the upgrade would drop or change although the migration
-// does not require it, and no choice of the operator does. No value is among them.
-func (u Upgrade) Replaced(t transform.Target) []string {
-	c := comparing{target: t}
-	c.values(nil, u.Has, u.Gets, u.Needs)
-	return c.replaced
-}
-
-type comparing struct {
-	target   transform.Target
-	replaced []string
 }
 
 // missing is the value of a key that a mapping does not have: null is one, and removes a value of
@@ -48,31 +35,33 @@ func at(v any, key string) any {
 	return missing{}
 }
 
-func (c *comparing) values(path []string, has, gets, needs any) {
-	all, isMap := has.(map[string]any)
-	list, isList := has.([]any)
+// Replaced returns the keys of values that the upgrade would drop or change although the migration
+// does not require it, and no choice of the operator does. No value is among them. The values are those at a path.
+func (u Upgrade) Replaced(t transform.Target, path ...string) []string {
+	all, isMap := u.Has.(map[string]any)
+	_, isList := u.Has.([]any)
 	switch {
-	case reflect.DeepEqual(has, gets):
+	case reflect.DeepEqual(u.Has, u.Gets):
+		return nil
 	case isMap:
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			c.values(append(path, name), all[name], at(gets, name), at(needs, name))
-		}
+		return lists.Flat(lists.Keys(all), func(name string) []string {
+			return Upgrade{all[name], at(u.Gets, name), at(u.Needs, name)}.Replaced(t, append(path, name)...)
+		})
 	case isList && slices.Equal(path, []string{argsKey}):
-		c.arguments(args.Of(list), args.Of(gets), args.Of(needs))
+		return u.arguments()
 	case isList:
-		c.items(path, list, gets, needs)
-	case len(path) > 0 && reflect.DeepEqual(has, needs) && !c.chosen(path, has, gets):
-		c.replaced = append(c.replaced, key(path))
+		return lists.If(u.dropsItem(key(path)), key(path))
 	}
+	return lists.If(len(path) > 0 && reflect.DeepEqual(u.Has, u.Needs) && !u.chosen(t, key(path)), key(path))
 }
 
 // chosen reports whether the operator's choices decide a value, or the minor of the cluster does.
-func (c *comparing) chosen(path []string, has, gets any) bool {
-	switch key(path) {
+func (u Upgrade) chosen(t transform.Target, path string) bool {
+	switch path {
 	case "image.repository":
-		return c.target.ImageRepository != ""
+		return t.ImageRepository != ""
 	case "image.tag":
-		return c.target.ImageTag != "" || otherMinor(has, gets)
+		return t.ImageTag != "" || otherMinor(u.Has, u.Gets)
 	}
 	return false
 }
@@ -85,7 +74,8 @@ func otherMinor(a, b any) bool {
 }
 
 // arguments compares flags by their names: their order and spelling mean nothing.
-func (c *comparing) arguments(has, gets, needs []args.Arg) {
+func (u Upgrade) arguments() (replaced []string) {
+	has, gets, needs := args.Of(u.Has), args.Of(u.Gets), args.Of(u.Needs)
 	for i, a := range has {
 		last, _ := args.Last(has, a.Name)
 		now, stays := args.Last(gets, a.Name)
@@ -99,29 +89,26 @@ func (c *comparing) arguments(has, gets, needs []args.Arg) {
 			flag, _, _ := strings.Cut(strings.TrimLeft(last.Name, "-"), " ")
 			name += " --" + flag
 		}
-		if !slices.Contains(c.replaced, name) {
-			c.replaced = append(c.replaced, name)
-		}
+		replaced = append(replaced, name)
 	}
+	return lists.Distinct(replaced)
 }
 
 // ownArgs are arguments that only a migration adds.
 var ownArgs = []string{"--" + LeaderFlag + "=true", migrationArg, cloudConfigArg}
 
-// items compares lists, which Helm does not merge.
-func (c *comparing) items(path []string, has []any, gets, needs any) {
-	now, _ := gets.([]any)
-	kept, _ := needs.([]any)
+// dropsItem compares lists, which Helm does not merge.
+func (u Upgrade) dropsItem(path string) bool {
+	has, _ := u.Has.([]any)
+	now, _ := u.Gets.([]any)
+	kept, _ := u.Needs.([]any)
 	among := func(list []any, v any) bool {
 		return slices.ContainsFunc(list, func(other any) bool { return reflect.DeepEqual(v, other) })
 	}
-	if slices.ContainsFunc(has, func(v any) bool { return !among(now, v) && among(kept, v) && !isOwnMount(path, v) }) {
-		c.replaced = append(c.replaced, key(path))
-	}
+	return slices.ContainsFunc(has, func(v any) bool { return !among(now, v) && among(kept, v) && !isOwnMount(path, v) })
 }
 
 // isOwnMount reports whether an item of a list mounts what only a migration mounts.
-func isOwnMount(path []string, v any) bool {
-	list := key(path)
+func isOwnMount(list string, v any) bool {
 	return (list == volumesKey || list == mountsKey) && slices.Contains([]string{migrationMount.name, cloudConfigMount.name}, nameOf(v))
 }

@@ -201,21 +201,22 @@ var components = []string{apiService, manager, kubelet}
 // provider returns the cloud provider that RKE takes: a block of settings chooses
 // it, and its name is overwritten (rancher/rke, cloudprovider).
 func (c *Cluster) provider() string {
-	p := c.Read.CloudProvider
-	name := p.Name
-	for _, chosen := range []struct {
-		block bool
-		name  string
-	}{
-		{p.AWSCloudProvider != nil, inTree}, {p.AzureCloudProvider != nil, "azure"}, {p.OpenstackCloudProvider != nil, "openstack"},
-		{p.VsphereCloudProvider != nil, "vsphere"}, {p.HarvesterCloudProvider != nil, "harvester"},
-		{p.CustomCloudProvider != "", p.Name},
-	} {
-		if chosen.block {
-			name = chosen.name
-		}
+	switch p := c.Read.CloudProvider; { // the last block that is set
+	case p.CustomCloudProvider != "":
+		return p.Name
+	case p.HarvesterCloudProvider != nil:
+		return "harvester"
+	case p.VsphereCloudProvider != nil:
+		return "vsphere"
+	case p.OpenstackCloudProvider != nil:
+		return "openstack"
+	case p.AzureCloudProvider != nil:
+		return "azure"
+	case p.AWSCloudProvider != nil:
+		return inTree
+	default:
+		return p.Name
 	}
-	return name
 }
 
 // argsOf returns the arguments of a service in the order in which the component

@@ -57,6 +57,13 @@ func TestEverySettingOfTheBlockIsCarried(t *testing.T) {
 	assert.Equal(t, m.cloudConfig(), want)
 }
 
+func TestTheConfigurationIsWhatItsReaderTakes(t *testing.T) {
+	m := opened(t, at(release, "cloud_provider:\n  awsCloudProvider:\n    global: {zone: eu-west-1a, role-arn: 'arn:aws:iam::1:role/a', kubernetes-cluster-id: 'a; b \"c\" \\d'}\n"+
+		"    service_override: {'0': {}, '1': {url: 'https://a.example.com:443/'}}\n"), transform.Target{})
+	want := "[Global]\nZone = eu-west-1a\nRoleARN = arn:aws:iam::1:role/a\nKubernetesClusterID = \"a; b \\\"c\\\" \\\\d\"\n\n[ServiceOverride \"1\"]\nURL = https://a.example.com:443/\n"
+	assert.Equal(t, m.cloudConfig(), want)
+}
+
 func TestTheVersionIsTheFilesOrItsImages(t *testing.T) {
 	for text, want := range map[string]string{
 		at(release, ""): release,

@@ -69,13 +69,8 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if target.EndState == transform.EndStateOverride {
 		return nil, c.Config.Errorf("RKE does not support the end state "+target.EndState+": it takes the name of nodes from "+metadataKey, "remove --end-state, or use external")
 	}
-	file, err := readValues(docs)
-	if err != nil {
-		return nil, err
-	}
-	m := &migration{Cluster: c, file: file, target: target}
-	m.target = target.In(m.situation())
-	if err := cmp.Or(m.checkOneManager(), m.checkOwnValues()); err != nil {
+	m, err := migrationOf(c, docs, target)
+	if err := cmp.Or(err, m.checkOneManager(), m.checkOwnValues()); err != nil {
 		return nil, err
 	}
 	m.electors = m.managing()
@@ -95,13 +90,23 @@ func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err != nil {
 		return nil, err
 	}
-	file, err := readValues(docs)
+	m, err := migrationOf(c, docs, target)
 	if err != nil {
 		return nil, err
 	}
-	m := &migration{Cluster: c, file: file, target: target}
-	m.target = target.In(m.situation())
 	_, err = m.Bundle().Documents()
+	return m, err
+}
+
+// migrationOf also reads the file with the values of the chart, which the operator names, as no document of RKE does: it comes
+// after the one that names the cluster.
+func migrationOf(c *Cluster, docs []*yamledit.Document, target transform.Target) (m *migration, err error) {
+	m = &migration{Cluster: c, target: target}
+	if len(docs) > 1 {
+		m.file = new(ccm.Chart)
+		*m.file, err = ccm.FromValues(docs[1].Root())
+	}
+	m.target = target.In(m.situation())
 	return m, err
 }
 

@@ -5,8 +5,8 @@ package rke1
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -164,23 +165,43 @@ func (c *Cluster) cloudConfig() string {
 	if p.CustomCloudProvider != "" || p.AWSCloudProvider == nil {
 		return p.CustomCloudProvider
 	}
-	sections := []ccm.Section{{Name: "Global", Settings: settings(p.AWSCloudProvider.Global)}}
-	for _, label := range slices.Sorted(maps.Keys(p.AWSCloudProvider.ServiceOverride)) {
-		sections = append(sections, ccm.Section{Name: "ServiceOverride", Label: label, Settings: settings(p.AWSCloudProvider.ServiceOverride[label])})
+	sections := []string{section("Global", "", p.AWSCloudProvider.Global)}
+	for _, label := range lists.Keys(p.AWSCloudProvider.ServiceOverride) {
+		sections = append(sections, section("ServiceOverride", label, p.AWSCloudProvider.ServiceOverride[label]))
 	}
-	return ccm.INI(sections)
+	return strings.Join(slices.DeleteFunc(sections, func(s string) bool { return s == "" }), "\n")
 }
 
-// settings are those of a section that are set, named as the manager's reader does, which is how RKE
-// tags them (types.GlobalAwsOpts and types.ServiceOverride).
-func settings(section any) (list []ccm.Setting) {
-	v := reflect.ValueOf(section)
+// section writes the settings of a section that are set as the manager's reader (gcfg) takes them, named as RKE tags them
+// (types.GlobalAwsOpts and types.ServiceOverride); "" for none.
+func section(name, label string, of any) string {
+	text, v := "", reflect.ValueOf(of)
 	for i := range v.NumField() {
-		if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("ini"), ","); !v.Field(i).IsZero() {
-			list = append(list, ccm.Setting{Name: name, Value: fmt.Sprint(v.Field(i).Interface())})
+		if key, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("ini"), ","); !v.Field(i).IsZero() {
+			text += key + " = " + iniValue(fmt.Sprint(v.Field(i).Interface())) + "\n"
 		}
 	}
-	return list
+	switch {
+	case text == "":
+		return ""
+	case label != "":
+		name += " " + inQuotes(label)
+	}
+	return "[" + name + "]\n" + text
+}
+
+// plainValue needs no quotes: nothing in it starts a comment or an escape.
+var plainValue = regexp.MustCompile(`^[A-Za-z0-9:/._@*+-]+$`)
+
+func iniValue(s string) string {
+	if plainValue.MatchString(s) {
+		return s
+	}
+	return inQuotes(s)
+}
+
+func inQuotes(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
 }
 
 // cloudConfigActions bring the configuration to where the chart mounts it.

@@ -31,16 +31,6 @@ func withValues(docs []*yamledit.Document, file *yamledit.Document) ([]*yamledit
 // isValues reports whether a document is such a file, and not one of RKE.
 func isValues(doc *yamledit.Document) bool { return !IsCluster(doc) && ccm.CheckValues(doc) == nil }
 
-// readValues reads the file with the values of the chart, which the operator names, as no document of RKE does: it comes
-// after the one that names the cluster. It is nil where there is none.
-func readValues(docs []*yamledit.Document) (*ccm.Chart, error) {
-	if len(docs) < 2 {
-		return nil, nil
-	}
-	chart, err := ccm.FromValues(docs[1].Root())
-	return &chart, err
-}
-
 // checkOneManager refuses a chart next to a manager that addons run.
 func (m *migration) checkOneManager() error {
 	values := m.target.Values

@@ -69,7 +69,7 @@ func TestTheStagesEditTheValuesFileOfTheOperator(t *testing.T) {
 	text := valuesAfter(t, p, stages.InstallCCM)
 	assert.True(t, strings.HasPrefix(text, "# mine\nargs: # few\n- --v=4\n- "), text)
 	installed := chartOf(t, text)
-	assert.True(t, installed.Migrates() && installed.ImageTag() == "v1.26.6" && !installed.RoutesUnsafe() && !installed.LacksProvider() && installed.Value("resources", "requests", "cpu") == "200m", text)
+	assert.True(t, installed.Migrates() && installed.ImageTag() == "v1.26.6" && !ccm.RoutesUnsafe(installed.Args()) && !installed.LacksProvider() && installed.Value("resources", "requests", "cpu") == "200m", text)
 	text = valuesAfter(t, p, stages.DisableLeaderMigration)
 	assert.True(t, !chartOf(t, text).Migrates() && chartOf(t, text).ImageTag() == "v1.26.6", text)
 	for _, name := range []string{stages.InstallCCM, stages.DisableLeaderMigration} {
@@ -247,7 +247,7 @@ func TestTheSwitchOfABrokenClusterDoesNotWaitForTheValuesFile(t *testing.T) {
 			assert.Truef(t, s.State == plan.Todo, "%s: %s is %s: %v", version, name, s.State, s.Findings)
 		}
 		text := valuesAfter(t, p, stages.InstallCCM)
-		assert.True(t, !chartOf(t, text).Migrates() && !chartOf(t, text).RoutesUnsafe(), text)
+		assert.True(t, !chartOf(t, text).Migrates() && !ccm.RoutesUnsafe(chartOf(t, text).Args()), text)
 	}
 }
 

@@ -38,7 +38,7 @@ var (
 var CCMArgsUnsafe = ofCharts(transform.Rule{ID: "ccm-args-unsafe", Severity: transform.Error, Guards: ChartRuns}.Because(
 	"The manager is healthy as long as it waits, and exits at the moment it acquires the lease, which is the switch.", transform.SourceAWS, "Set --cloud-provider=aws and --configure-cloud-routes=false, or --cluster-cidr where the VPC has pod routes.", "If the log of a manager that holds its lease shows that it runs."),
 	func(c Chart, found *transform.Findings) {
-		if c.RoutesUnsafe() {
+		if ccm.RoutesUnsafe(c.Args()) {
 			found.Add(c.At(RoutesUnsafe, RoutesFix, chartArgs))
 		}
 		if c.LacksProvider() {
@@ -60,7 +60,7 @@ const (
 // without the chart.
 func unsafeWorkload(b leadermigration.Bundle, _ transform.Target, found *transform.Findings) {
 	w, runs := workload(b)
-	if runs && w.RoutesUnsafe() {
+	if runs && ccm.RoutesUnsafe(w.Args()) {
 		found.Add(b.Finding(w.Index, w.Container, RoutesUnsafe, RoutesFix))
 	}
 	if runs && w.WrongProvider() {
