@@ -88,6 +88,7 @@ func TestWhoRunsTheControllersIsReportedForEveryStage(t *testing.T) {
 }
 
 func TestWithoutAManagerToMigrateFromItIsReportedWhenTheMigrationIsComplete(t *testing.T) {
+	const noManagerRuns, cloudRuns = "no manager runs the cloud controllers", "the cloud-controller-manager runs the cloud controllers"
 	for _, c := range []struct {
 		in    transform.Situation
 		stage string

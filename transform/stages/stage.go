@@ -92,16 +92,6 @@ func (c Cluster) InOrder(set Set) []transform.Listed {
 	})
 }
 
-// broken returns them as they follow each other in a broken cluster. It may have control
-// planes that still run the in-tree controllers, and they do not share a lease with anyone:
-// the cloud-controller-manager starts once all of them are external.
-var broken = sync.OnceValue(func() []*Stage {
-	list := slices.Clone(ordered())
-	install, external := indexOf(list, InstallCCM), indexOf(list, SwitchToExternal)
-	list[install], list[external] = list[external], list[install]
-	return list
-})
-
 // order returns the stages of a choice, in the situation of a cluster.
 func order(t transform.Target) []*Stage {
 	return lists.Where(all(t), func(s *Stage) bool {
@@ -109,12 +99,17 @@ func order(t transform.Target) []*Stage {
 	})
 }
 
-// all returns all stages as they follow each other in a situation, which no one may change.
+// all returns all stages as they follow each other in a situation, which no one may change. A broken cluster may have
+// control planes that still run the in-tree controllers, and they do not share a lease with anyone: the
+// cloud-controller-manager starts once all of them are external.
 func all(t transform.Target) []*Stage {
+	list := ordered()
 	if t.Situation.SwitchFirst() {
-		return broken()
+		list = slices.Clone(list)
+		install, external := indexOf(list, InstallCCM), indexOf(list, SwitchToExternal)
+		list[install], list[external] = list[external], list[install]
 	}
-	return ordered()
+	return list
 }
 
 // IsBefore reports whether a stage comes before another one in the situation of a cluster. A rule
@@ -158,39 +153,23 @@ func where(is func(*Stage) bool) []string {
 	return lists.Map(lists.Where(ordered(), is), func(s *Stage) string { return s.Name })
 }
 
-// inTreeAlone is how a cluster is before all stages.
-const inTreeAlone = "kube-controller-manager runs the cloud controllers, as before the migration"
-
-// cloudRuns is how it is while Nodes may have no provider ID of AWS yet.
-const cloudRuns = "the cloud-controller-manager runs the cloud controllers"
-
-// noManagerRuns is how a cluster of 1.27 or later is before all stages.
-const noManagerRuns = "no manager runs the cloud controllers"
-
-// LeaderAfter reports who runs the cloud controllers after a stage; "" for before all.
+// LeaderAfter reports who runs the cloud controllers after a stage; "" for before all. Where the components of a cluster do
+// not start, the switch comes before the chart.
 func LeaderAfter(stage string, t transform.Target) string {
-	if t.Upgrades() {
-		return atTheEnd
-	}
-	if !t.Situation.HasInTreeProvider() {
-		return holdsAlone(stage, t.Situation)
-	}
-	if s := Named(stage); s.Name != "" {
-		return s.Leader
-	}
-	return inTreeAlone
-}
-
-// holdsAlone is for a cluster that has no manager to migrate from. Where its components do not
-// start the switch comes before the chart.
-func holdsAlone(stage string, s transform.Situation) string {
+	s, alone := Named(stage), !t.Situation.HasInTreeProvider()
 	switch {
-	case stage == "" || stage == SwitchToExternal && s.SwitchFirst():
-		return noManagerRuns
-	case stage == InstallCCM || stage == SwitchToExternal:
-		return cloudRuns
+	case t.Upgrades():
+		return atTheEnd
+	case alone && (stage == "" || stage == SwitchToExternal && t.Situation.SwitchFirst()):
+		return "no manager runs the cloud controllers"
+	case alone && (stage == InstallCCM || stage == SwitchToExternal): // Nodes may have no provider ID of AWS yet
+		return "the cloud-controller-manager runs the cloud controllers"
+	case alone:
+		return atTheEnd
+	case s.Name == "":
+		return "kube-controller-manager runs the cloud controllers, as before the migration"
 	}
-	return atTheEnd
+	return s.Leader
 }
 
 // Machines are the keys of a machine's configuration and the flags among its arguments
