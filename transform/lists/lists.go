@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lists makes lists of lists and of maps, finds items, by a key as well, returns items where a condition holds, and joins the first ones.
+// Package lists makes lists of lists and of maps, finds items, by a key as well, returns items where a condition holds, joins the first ones, and reads tables.
 //
 // Invariant: a result has the order of what it is made of, and shares nothing with it.
 package lists
@@ -9,6 +9,7 @@ package lists
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -105,4 +106,15 @@ func Distinct[T comparable](list []T) (kept []T) {
 		}
 	}
 	return kept
+}
+
+// Rows yields the words of each line of a table, but for comments, whose first word is #.
+func Rows(table string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for line := range strings.Lines(table) {
+			if words := strings.Fields(line); len(words) > 0 && words[0] != "#" && !yield(words) {
+				return
+			}
+		}
+	}
 }

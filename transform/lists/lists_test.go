@@ -4,6 +4,7 @@
 package lists
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,5 +58,12 @@ func TestFoundHasWhatIsFoundForItemsInTheirOrder(t *testing.T) {
 func TestFewCountsThoseThatItDoesNotName(t *testing.T) {
 	for list, want := range map[string]string{"": "", "a": "a", "a b": "a, b", "a b c d": "a, b and 2 more"} {
 		assert.Equal(t, Few(strings.Fields(list), 2), want, list)
+	}
+}
+
+func TestRowsAreTheLinesThatAreNoComments(t *testing.T) {
+	assert.DeepEqual(t, slices.Collect(Rows("# a table\na\tb  c\n\n#d e\n")), [][]string{{"a", "b", "c"}, {"#d", "e"}})
+	for range Rows("a\nb\n") {
+		break
 	}
 }

@@ -6,7 +6,6 @@ package redact
 import (
 	"bytes"
 	_ "embed"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +40,7 @@ type namingRow struct {
 var namingTable = func() (table []namingRow) {
 	where := map[string]func(n name, entry string) bool{"whole": whole, "atEnd": atEnd, "anywhere": anywhere, "aWord": aWord}
 	says := map[string]naming{"secret": secret, "ordinary": ordinary, "reference": reference}
-	for words := range rows(nameList) {
+	for words := range lists.Rows(nameList) {
 		table = append(table, namingRow{where[words[0]], says[words[1]], words[2:]})
 	}
 	return table
@@ -182,23 +181,12 @@ var byFirst = func() (by [256][]prefix) {
 		"alnum": alnum, "word": word, "dotted": dotted, "joined": joined, "crypt": crypt,
 		"url": charsetOf("_-.@/"), "hash": charsetOf("}/+=$."), "modular": charsetOf("}/+=$.,-_"),
 	}
-	for fields := range rows(prefixList) {
+	for fields := range lists.Rows(prefixList) {
 		least, _ := strconv.Atoi(fields[2])
 		by[fields[0][0]] = append(by[fields[0][0]], prefix{fields[0], sets[fields[1]], least})
 	}
 	return by
 }()
-
-// rows yields the words of each line of a table, but for comments.
-func rows(table string) iter.Seq[[]string] {
-	return func(yield func([]string) bool) {
-		for line := range strings.Lines(table) {
-			if words := strings.Fields(line); len(words) > 0 && words[0] != "#" && !yield(words) {
-				return
-			}
-		}
-	}
-}
 
 // length returns how long the secret is that a text begins with; 0 for none.
 func (p prefix) length(text []byte) int {

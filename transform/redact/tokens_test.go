@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -104,7 +105,7 @@ func TestTheDataOfASecretIsHiddenWhateverItsName(t *testing.T) {
 }
 
 func TestTheTablesHaveNoOtherWords(t *testing.T) {
-	for words := range rows(prefixList) {
+	for words := range lists.Rows(prefixList) {
 		_, err := strconv.Atoi(words[len(words)-1])
 		assert.True(t, len(words) == 3 && err == nil, words)
 	}
@@ -113,7 +114,7 @@ func TestTheTablesHaveNoOtherWords(t *testing.T) {
 			assert.True(t, p.of != nil, p.text)
 		}
 	}
-	for words := range rows(nameList) {
+	for words := range lists.Rows(nameList) {
 		assert.True(t, len(words) > 2 && slices.Contains([]string{"secret", "ordinary", "reference"}, words[1]), words)
 	}
 	for _, row := range namingTable {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Release is an RKE2 release, and the arguments that Rancher lets through to it.
@@ -95,14 +96,12 @@ func Unfit(v any) string {
 // reason returns why Keep drops a key, and "" when it does not. A value that is dropped has won, and erased those
 // before it.
 func (r Release) reason(server bool, key string, v any) string {
-	if r.takes(server, key) {
-		if kind := Unfit(v); kind != "" {
-			return kind + " is dropped"
-		}
-		return ""
-	}
 	serversOnly, ok := r.Later(key)
-	switch {
+	switch takes, kind := r.takes(server, key), Unfit(v); {
+	case takes && kind == "":
+		return ""
+	case takes:
+		return kind + " is dropped"
 	case r.ServerOnly(key), ok && serversOnly && !server:
 		return "workers do not have the key"
 	case ok:
@@ -128,17 +127,17 @@ type tables struct {
 
 var metadata = sync.OnceValue(func() tables {
 	m := tables{sets: map[string]string{}, arguments: map[string]map[string]argument{"": {}}, later: map[string]laterArgument{}}
-	for _, row := range rows(releasesTSV) {
+	for row := range lists.Rows(releasesTSV) {
 		m.sets[row[0]], m.arguments[row[1]] = row[1], map[string]argument{}
 	}
-	for _, row := range rows(argumentsTSV) { // name, type, machines, letters of sets
+	for row := range lists.Rows(argumentsTSV) { // name, type, machines, letters of sets
 		for letter, set := range m.arguments {
 			if _, known := set[row[0]]; strings.Contains(row[3], letter) && !(known && row[2] == "server") {
 				set[row[0]] = argument{kind: row[1], serverOnly: row[2] == "server"}
 			}
 		}
 	}
-	for _, row := range rows(laterTSV) { // name, type, machines, first releases
+	for row := range lists.Rows(laterTSV) { // name, type, machines, first releases
 		m.later[row[0]] = laterArgument{serversOnly: row[2] == "server", first: strings.Split(row[3], ",")}
 	}
 	return m
@@ -166,16 +165,6 @@ func Newest(minor string) (newest string) {
 		}
 	}
 	return newest
-}
-
-// rows returns the cells of each line that is not a comment.
-func rows(table string) (cells [][]string) {
-	for line := range strings.Lines(table) {
-		if !strings.HasPrefix(line, "#") {
-			cells = append(cells, strings.Fields(line))
-		}
-	}
-	return cells
 }
 
 // laterArgument is an argument that only newer metadata lists for a release.
