@@ -30,10 +30,7 @@ func Decode[T any](root yamledit.Node) (v T, at yamledit.Node, what string) {
 }
 
 func decode[T any](v any) (o T, err error) {
-	text, err := json.Marshal(v)
-	if err == nil {
-		err = kjson.Unmarshal(text, &o)
-	}
+	err = kjson.Unmarshal([]byte(yamledit.JSON(v)), &o)
 	return o, err
 }
 

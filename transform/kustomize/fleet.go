@@ -4,7 +4,6 @@
 package kustomize
 
 import (
-	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -37,11 +36,7 @@ func FleetOptions(text []byte) (namespace, others string) {
 	if len(options) == 0 {
 		return namespace, ""
 	}
-	plain, err := json.Marshal(options)
-	if err != nil {
-		return namespace, string(text)
-	}
-	return namespace, string(plain)
+	return namespace, yamledit.JSON(options)
 }
 
 // FleetNames returns the names of the overlays that a fleet.yaml uses.

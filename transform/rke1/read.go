@@ -4,7 +4,6 @@
 package rke1
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -77,8 +76,7 @@ func (s Served) Arguments(name string) (applied check.Given, open []check.Given,
 }
 
 func servedPart(from string, config map[string]any) (check.Given, error) {
-	text, _ := json.Marshal(map[string]any{wrappers[1]: config}) // it was decoded from JSON
-	doc, err := yamledit.ParseString(from, string(text))
+	doc, err := yamledit.ParseString(from, yamledit.JSON(map[string]any{wrappers[1]: config}))
 	if err != nil {
 		return check.Given{}, err
 	}
@@ -184,12 +182,9 @@ func read(at yamledit.Node, s spelling) (config, error) {
 }
 
 func decode(v any, s spelling) (c config, err error) {
-	text, err := json.Marshal(v)
-	switch {
-	case err != nil:
-	case s == camel:
+	if text := []byte(yamledit.JSON(v)); s == camel {
 		err = kjson.Unmarshal(text, &c)
-	default:
+	} else {
 		err = yaml.Unmarshal(text, &c)
 	}
 	return c, err
@@ -278,14 +273,12 @@ var (
 func (c *Cluster) strictness() k8s.Strictness {
 	const what = "the configuration of an RKE cluster"
 	var into config
-	text, err := json.Marshal(normal(c.Config.Value(), c.spelling))
-	if err == nil && c.spelling == camel {
+	text := []byte(yamledit.JSON(normal(c.Config.Value(), c.spelling)))
+	if c.spelling == camel {
 		fields, err := sjson.UnmarshalStrict(text, &into)
 		return k8s.NewStrictness(what, lists.Map(fields, error.Error), err)
 	}
-	if err == nil {
-		err = yaml.UnmarshalStrict(text, &into)
-	}
+	err := yaml.UnmarshalStrict(text, &into)
 	if wrong := (*yaml.TypeError)(nil); errors.As(err, &wrong) {
 		return k8s.NewStrictness(what, lists.Map(wrong.Errors, withoutValue), nil)
 	}
