@@ -4,12 +4,13 @@
 package ccm
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
+
+	"github.com/rancher/norman/types/convert"
 
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -80,13 +81,8 @@ func (c Chart) selector() map[string]string {
 	return all
 }
 
-func (c Chart) tolerations() ([]corev1.Toleration, error) {
-	b, err := json.Marshal(c.list(tolerationsKey))
-	if err != nil {
-		return nil, err
-	}
-	var list []corev1.Toleration
-	err = json.Unmarshal(b, &list)
+func (c Chart) tolerations() (list []corev1.Toleration, err error) {
+	err = convert.ToObj(c.list(tolerationsKey), &list)
 	return list, err
 }
 

@@ -111,33 +111,30 @@ func Values(o Options, nodes []NodeClass) (string, bool) {
 
 // adapt brings the operator's choices into the values of a minor.
 func (o Options) adapt(base string, nodes []NodeClass) string {
-	d, err := yamledit.ParseString("values.yaml", base)
-	if err != nil {
-		return base // the embedded files are tested
-	}
-	e := d.Edit()
+	root := parsed(base)
+	e := root.Document().Edit()
 	if o.ImageTag != "" {
-		e.Set(d.Root().Get("image", "tag"), o.ImageTag)
+		e.Set(root.Get("image", "tag"), o.ImageTag)
 	}
 	if o.ImageRepository != "" {
-		e.Insert(d.Root().Get("image"), "repository", o.ImageRepository)
+		e.Insert(root.Get("image"), "repository", o.ImageRepository)
 	}
 	if !o.LeaderMigration {
-		args.Remove(e, d.Root().Get("args"), LeaderFlag)
+		args.Remove(e, root.Get("args"), LeaderFlag)
 	}
 	var mounts []mount
 	if o.MigrationConfig {
-		e.Append(d.Root().Get("args"), migrationArg)
+		e.Append(root.Get("args"), migrationArg)
 		mounts = append(mounts, migrationMount)
 	}
 	if o.CloudConfig {
-		e.Append(d.Root().Get("args"), cloudConfigArg)
+		e.Append(root.Get("args"), cloudConfigArg)
 		mounts = append(mounts, cloudConfigMount)
 	}
 	for _, a := range dashed(leadermigration.Missing(o.ShortLeases, nil, leadermigration.CloudTimings())) {
-		e.Append(d.Root().Get("args"), a)
+		e.Append(root.Get("args"), a)
 	}
-	c, _ := FromValues(d.Root()) // rke-lm's own values are a mapping, so this cannot fail
+	c, _ := FromValues(root) // rke-lm's own values are a mapping, so this cannot fail
 	w := writing{c, Edits{File: e}}
 	w.addMounts(mounts...)
 	w.completeScheduling(o, nodes)

@@ -50,16 +50,10 @@ func (c Chart) Spec(key string) yamledit.Node { return c.Root.Get("spec", key) }
 // Name returns the name of the HelmChart, which is that of the Helm release.
 func (c Chart) Name() string { return c.Root.StringAt("metadata", "name") }
 
-// Namespace returns the namespace of the HelmChart.
-func (c Chart) Namespace() string { return namespace(c.Root) }
+// Namespace returns the namespace of the HelmChart: RKE2 applies what names none to "default" (wrangler pkg/apply/apply.go).
+func (c Chart) Namespace() string { return cmp.Or(c.Root.StringAt("metadata", "namespace"), "default") }
 
 func (c Chart) text(key string) string { return c.Root.StringAt("spec", key) }
-
-// namespace returns the namespace of an object of additionalManifest: RKE2 applies
-// what names none to "default" (wrangler pkg/apply/apply.go).
-func namespace(root yamledit.Node) string {
-	return cmp.Or(root.StringAt("metadata", "namespace"), "default")
-}
 
 // objects returns the objects of a kind, and those in lists, as RKE2 applies
 // them (k3s pkg/deploy/controller.go, toObjects).

@@ -60,10 +60,11 @@ func (m *migration) registrationStages() []transform.Listed {
 // to be initialised.
 func (m *migration) registrationSwitch() transform.Stage {
 	name, _ := m.provider()
+	edit := func(e *yamledit.Edit) { moveProvider(e, m.arguments, inTree, external) }
 	return stages.Registered(transform.Stage{
 		Why: "kubeadm passes these arguments to the kubelet of a node that it initializes or joins: the edit affects new nodes, not existing ones. " +
 			"An external kubelet waits for a cloud-controller-manager to initialize its node, so use this file for new nodes only after the switch of the managers.",
-		Change:     transform.ChangeOf(m.Doc, m.target, m.registrationEdit, m.checkRegistration, m.registrationUndo),
+		Change:     transform.ChangeOf(m.Doc, m.target, edit, m.checkRegistration, m.registrationUndo),
 		After:      []action.Action{action.KubeletProvider(inTree, external, "at the end", "")},
 		UndoBefore: []action.Action{action.KubeletProvider(external, inTree, "first", "")},
 	}, name == inTree)
@@ -74,10 +75,6 @@ func moveProvider(e *yamledit.Edit, in arguments, from, to string) {
 	if args.Value(in.List(), providerFlag) == from {
 		in.Apply(e, args.Update{Set: []args.Arg{args.With(providerFlag, to)}})
 	}
-}
-
-func (m *migration) registrationEdit(e *yamledit.Edit) {
-	moveProvider(e, m.arguments, inTree, external)
 }
 
 func (m *migration) registrationUndo(e *transform.Reverse) {

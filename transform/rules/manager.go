@@ -153,10 +153,7 @@ func minorSkew(c Chart, found *transform.Findings) {
 	default:
 		return
 	}
-	fix := "use an image of the cluster's minor"
-	if known := ccm.DefaultTag(c.Format, semver.MajorMinor(c.Release)); known != "" {
-		fix = "set image.tag: " + known
-	}
+	fix := c.setTag("use an image of the cluster's minor")
 	if k8s.From(minor, "v1.28") {
 		fix += ", or add --leader-migration-config generate"
 	}
@@ -206,11 +203,16 @@ func TagUnpinned(c Chart, found *transform.Findings) {
 	if semver.IsValid(c.ImageTag()) {
 		return
 	}
-	fix := "set image.tag to a release of the cluster's minor"
-	if known := ccm.DefaultTag(c.Format, semver.MajorMinor(c.Release)); known != "" {
-		fix = "set image.tag: " + known
-	}
+	fix := c.setTag("set image.tag to a release of the cluster's minor")
 	found.Add(c.At("the image tag is not a release, so the default of the chart takes effect", fix, "image", "tag"))
+}
+
+// setTag is how to get the image of the cluster's minor, where one is known.
+func (c Chart) setTag(otherwise string) string {
+	if known := ccm.DefaultTag(c.Format, semver.MajorMinor(c.Release)); known != "" {
+		return "set image.tag: " + known
+	}
+	return otherwise
 }
 
 // CloudConfigLost is for a provider's configuration, which an external provider
