@@ -122,8 +122,6 @@ func writeFlags(w io.Writer, c *cobra.Command) {
 	add := func(f *pflag.Flag, group string) {
 		short := *f
 		switch {
-		case f.Hidden:
-			return
 		case c.Flags().Changed("help-all"):
 		case f.Name == "help" || f.Name == "help-all":
 			group = ownGroup

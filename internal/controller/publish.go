@@ -171,7 +171,7 @@ func nextChange(ctx context.Context, runs Runs, m migrate.Member) (map[string]st
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range report.NewPlan(p, "").Stages { // the first edit: the next stage may be one that someone does by hand
+	for _, s := range report.NewPlan(p, "", false).Stages { // the first edit: the next stage may be one that someone does by hand
 		if s.State == plan.Todo || s.State == plan.Blocked {
 			data["stage"], data["why"], data["diff"], data["command"] = s.Name, s.Why, s.Diff, runs.Command(s.Name)
 			if s.State == plan.Blocked {

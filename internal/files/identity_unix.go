@@ -17,9 +17,6 @@ type identity struct {
 }
 
 func identify(info fs.FileInfo) identity {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return identity{links: 1}
-	}
+	s := info.Sys().(*syscall.Stat_t) // as the os package has it
 	return identity{links: uint64(s.Nlink), uid: int(s.Uid), gid: int(s.Gid)} // of other sizes elsewhere
 }

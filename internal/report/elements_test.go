@@ -33,7 +33,7 @@ func hostileResults(t *testing.T) *Results {
 	r := &Results{Verb: "plan", Version: "v0", Errors: []Problem{{File: hostile, Message: hostile}}}
 	finding := transform.Finding{Rule: "node-rename", Severity: transform.Error, File: hostile, Line: 3, Path: hostile, Message: hostile, Fix: hostile}
 	r.Findings = []transform.Finding{finding}
-	plan := NewPlan(planned(t, renaming), "")
+	plan := NewPlan(planned(t, renaming), "", false)
 	plan.Name, plan.Source.File = hostile, hostile
 	for i := range plan.Stages {
 		plan.Stages[i].Findings = append(plan.Stages[i].Findings, finding)
@@ -90,10 +90,10 @@ func TestAPageShowsErrorsFirstAndBrokenClustersAsSuch(t *testing.T) {
 	r := &Results{Verb: "verify"}
 	v := Verification{Findings: []transform.Finding{{Rule: "leader-missing", Severity: transform.Error, Message: "no leader"}}, NotChecked: []check.NotChecked{{Rule: "ccm-args-unsafe", Why: "no pod"}}}
 	r.Keep(v.Subject("fleet-default/wharf"))
-	broken := NewPlan(planned(t, renaming), "")
+	broken := NewPlan(planned(t, renaming), "", false)
 	broken.Status.Version, broken.Status.Situation = "v1.28.15+rke2r1", plan.ProgressBroken("v1.28.15+rke2r1")
 	r.Keep(broken.Subject())
-	wrong := NewPlan(planned(t, renaming), "")
+	wrong := NewPlan(planned(t, renaming), "", false)
 	wrong.Status.Errors, wrong.Status.Summary.Blocked = 1, nil
 	r.Keep(wrong.Subject())
 	contains(t, pageOf(t, r), `@media print`, `<span class="state error">error</span>`, `<span class="state broken">broken: aws at 1.28</span>`, `<span class="state error">error: to do</span>`, `<h2>fleet-default/wharf`, "no leader", "not checked: ", `<h2>rke2 fleet-default/wharf`, "beforeprint")

@@ -110,18 +110,9 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// NewPlan turns a plan into its form for programs. With stage only that stage is
-// kept.
-func NewPlan(p *plan.Plan, stage string) Plan {
-	return newPlan(p, stage, true)
-}
-
-// NewFirstScreen is the plan with the diff of its next stage alone: diffs are a sixth of the work for many clusters.
-func NewFirstScreen(p *plan.Plan) Plan {
-	return newPlan(p, "", false)
-}
-
-func newPlan(p *plan.Plan, stage string, diffs bool) Plan {
+// NewPlan turns a plan into its form for programs. With stage only that stage is kept. A brief one has the diff of the next
+// stage alone: diffs are a sixth of the work for many clusters.
+func NewPlan(p *plan.Plan, stage string, brief bool) Plan {
 	sources := lists.Map(p.Start, func(d *yamledit.Document) DocumentSource {
 		return DocumentSource{SourceOf(d), fmt.Sprintf("%x", sha256.Sum256(d.Bytes()))}
 	})
@@ -138,7 +129,7 @@ func newPlan(p *plan.Plan, stage string, diffs bool) Plan {
 	for i, s := range p.Steps {
 		if stage == "" || s.Stage.Name == stage {
 			shown := newStage(s, p.Target)
-			if diffs || s.Stage.Name == out.Status.Next {
+			if !brief || s.Stage.Name == out.Status.Next {
 				shown.Diff = diffOf(s)
 			}
 			shown.number = i + 1

@@ -85,7 +85,7 @@ func ofPlan(p Plan, width int, all bool) string {
 }
 
 func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
-	contains(t, ofPlan(NewPlan(planned(t, renaming), ""), 0, true),
+	contains(t, ofPlan(NewPlan(planned(t, renaming), "", false), 0, true),
 		"rke2 fleet-default/wharf  v1.26.15+rke2r1  clusters/wharf.yaml:1\n",
 		"provider: aws  situation: in-tree\n", " 1  grant-migration-lease     to do    -           -\n", " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
 		"grant-migration-lease  to do\n", "--- a/clusters/wharf.yaml\n+++ b/clusters/wharf.yaml\n", "+ ",
@@ -95,16 +95,16 @@ func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
 
 // The decision comes first: what blocks a later stage is above the diff of the next one.
 func TestThePlanOfAClusterShowsWhatBlocksItAndTheNextStage(t *testing.T) {
-	text := ofPlan(NewPlan(planned(t, renaming), ""), 80, false)
+	text := ofPlan(NewPlan(planned(t, renaming), "", false), 80, false)
 	contains(t, text, " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
 		"\nswitch-to-external  blocked: node-rename, line ",
 		"\ngrant-migration-lease  to do\n", "  after it: rke-lm verify --stage grant-migration-lease --context CONTEXT\n", "\n+++ b/clusters/wharf.yaml\n")
 	assert.Truef(t, !strings.Contains(text, "kubectl") && !strings.Contains(text, "\ninstall-ccm  to do") && strings.Count(text, "\n") <= 79, "%d lines\n%s", strings.Count(text, "\n"), text)
-	contains(t, ofPlan(NewPlan(planned(t, transform.Target{}), ""), 0, false), "end state: aws-override (external renames nodes); --end-state changes it")
+	contains(t, ofPlan(NewPlan(planned(t, transform.Target{}), "", false), 0, false), "end state: aws-override (external renames nodes); --end-state changes it")
 }
 
 func TestAnErrorThatBlocksSeveralStagesNamesTheFirst(t *testing.T) {
-	plan := NewPlan(planned(t, renaming), "")
+	plan := NewPlan(planned(t, renaming), "", false)
 	plan.Stages[1].Findings, plan.Stages[2].Findings = plan.Stages[4].Findings, plan.Stages[4].Findings
 	contains(t, written(func(b *bytes.Buffer) { writeBlocked(b, Palette{}, plan) }), plan.Stages[1].Name+" and 2 more  blocked: node-rename, line ")
 }
@@ -116,13 +116,13 @@ func TestTheWordOfAStageThatTheFileDoesNotShowIsThatOfItsCount(t *testing.T) {
 }
 
 func TestAPlanOfOneStageShowsNoOther(t *testing.T) {
-	p := NewPlan(planned(t, renaming), stages.EnableLeaderMigration)
+	p := NewPlan(planned(t, renaming), stages.EnableLeaderMigration, false)
 	assert.True(t, len(p.Stages) == 1 && p.Stages[0].Name == stages.EnableLeaderMigration && p.Stages[0].Diff != "" && len(p.Stages[0].Edits) != 0, p.Stages)
 	assert.Truef(t, p.Source.File == "clusters/wharf.yaml" && p.Source.Line == 1 && len(p.SHA256) == 64, "%+v %s", p.Source, p.SHA256)
 }
 
 func TestFindingsOfALiveClusterComeBeforeItsStages(t *testing.T) {
-	p := NewPlan(planned(t, renaming), "")
+	p := NewPlan(planned(t, renaming), "", false)
 	p.Findings = []transform.Finding{{Rule: "managed-elsewhere", Severity: transform.Error, Path: "fleet-default/wharf metadata", Message: "Fleet manages it"}}
 	p.Version = ""
 	contains(t, ofPlan(p, 0, true), "release not stated", "error managed-elsewhere  fleet-default/wharf metadata\n  Fleet manages it", "\ngrant-migration-lease  to do\n")

@@ -52,7 +52,7 @@ type RunbookDocument struct {
 
 // Write writes the runbook as Markdown.
 func (r Runbook) Write(w io.Writer) {
-	p := NewPlan(r.Plan, "")
+	p := NewPlan(r.Plan, "", false)
 	fmt.Fprintf(w, "# Runbook: %s\n\n", inline(title(p)))
 	if r.Live != "" {
 		fmt.Fprintf(w, "Leader migration of a cluster (%s), planned from its object on Rancher. Without the fields that the server\nmanages, the object had the SHA-256 %s.\n\n", inline(release(p)), code(p.SHA256))

@@ -307,7 +307,7 @@ func filesOf(s *review.Side, target transform.Target) (all []action.File) {
 		}
 		for _, p := range plans {
 			n := len(p.Start)
-			files, err := planFiles(p, report.NewPlan(p, ""), "", make([]string, n), clusters.Cluster{Sources: make([]source.Source, n)}, nil)
+			files, err := planFiles(p, report.NewPlan(p, "", false), "", make([]string, n), clusters.Cluster{Sources: make([]source.Source, n)}, nil)
 			if err != nil {
 				return err
 			}
