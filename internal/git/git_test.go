@@ -51,7 +51,7 @@ func commitAll(t *testing.T) string {
 	t.Helper()
 	do(t, "add", "--all")
 	do(t, "commit", "--quiet", "--allow-empty", "--message", "a")
-	return assert.Value(open(t).Commit(t.Context(), "HEAD"))(t)
+	return assert.Value(open(t).Commit("HEAD"))(t)
 }
 
 // open opens the repository as it is now: its references are read once.
@@ -196,12 +196,14 @@ func TestErrorsNameWhatIsMissing(t *testing.T) {
 	repository(t)
 	commitAll(t)
 	r := open(t)
-	assert.Error(r.Commit(t.Context(), "none"))(t, "none: no such commit in this clone")
-	assert.Error(r.Commit(t.Context(), "--output=x"))(t, "no such commit")
-	first := assert.Value(r.Commit(t.Context(), "main"))(t)
+	assert.Error(r.Commit("none"))(t, "none: no such commit in this clone")
+	assert.Error(r.Commit("--output=x"))(t, "no such commit")
+	assert.Error(r.Commit("main\nmain"))(t, "no such commit")
+	assert.Error(r.Commit("main^{tree}"))(t, "no such commit")
+	first := assert.Value(r.Commit("main"))(t)
 	do(t, "switch", "--quiet", "--orphan", "other")
 	do(t, "commit", "--quiet", "--allow-empty", "--message", "b")
-	second := assert.Value(open(t).Commit(t.Context(), "other"))(t)
+	second := assert.Value(open(t).Commit("other"))(t)
 	assert.Error(r.MergeBase(t.Context(), first, second))(t, "no common commit")
 	t.Chdir(t.TempDir())
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(os.TempDir()))

@@ -83,7 +83,7 @@ func (a attack) read(t *testing.T) error {
 		return err
 	}
 	defer r.Close()
-	assert.Value(r.Commit(t.Context(), "HEAD"))(t)
+	assert.Value(r.Commit("HEAD"))(t)
 	assert.Value(r.MergeBase(t.Context(), a.commit, a.commit))(t)
 	assert.Value(r.Tree(t.Context(), a.commit))(t)
 	changes := assert.Value(r.Changes(t.Context(), a.commit, ""))(t)
@@ -246,7 +246,7 @@ func TestOtherLayoutsOfARepositoryAreRead(t *testing.T) {
 		}
 		put(t, "a/b.yaml", "c\n")
 		r := open(t)
-		assert.Equal(t, assert.Value(r.Commit(t.Context(), "HEAD"))(t), commit, name)
+		assert.Equal(t, assert.Value(r.Commit("HEAD"))(t), commit, name)
 		assert.EqualSlices(t, pairs(assert.Value(r.Changes(t.Context(), commit, ""))(t)), []string{"a/b.yaml→a/b.yaml"}, name)
 		f, found, err := r.File(t.Context(), commit, "a/b.yaml")
 		assert.Must(t, err == nil && found, found, err)

@@ -123,12 +123,15 @@ func (n names) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // Commit returns the name of the commit that a reference means.
-func (r *Repository) Commit(ctx context.Context, ref string) (string, error) {
-	out, err := r.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
-	if err != nil {
+func (r *Repository) Commit(ref string) (string, error) {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	line, _, more := strings.Cut(ref, "\n") // a second line is another question
+	hash, _, err := r.objects.find("info", line+"^{commit}", "commit")
+	if err != nil || more {
 		return "", fmt.Errorf("%s: no such commit in this clone; fetch it first, in a CI system with its whole history (fetch-depth: 0)", ref)
 	}
-	return strings.TrimSpace(string(out)), nil
+	return hash, nil
 }
 
 // MergeBase returns the commit at which two histories part.
@@ -221,18 +224,19 @@ func (r *Repository) start(ctx context.Context) error {
 	return c.Start()
 }
 
-// size asks for the size of a blob, or for its bytes, which follow the answer.
-func (r reader) size(question, hash string) (int, error) {
-	fmt.Fprintf(r.ask, "%s %s\n", question, hash) // without a reader there is no answer
+// find asks for the hash and the size of an object of a kind, or for its bytes, which follow the answer.
+func (r reader) find(question, object, kind string) (hash string, size int, err error) {
+	fmt.Fprintf(r.ask, "%s %s\n", question, object) // without a reader there is no answer
 	line, err := r.answers.ReadString('\n')
 	if err != nil {
-		return 0, fmt.Errorf("git cat-file has ended: %w", err)
+		return "", 0, fmt.Errorf("git cat-file has ended: %w", err)
 	}
 	parts := strings.Fields(line)
-	if len(parts) != 3 || parts[1] != "blob" {
-		return 0, errors.New("its bytes are not in this clone; fetch them first")
+	if len(parts) != 3 || parts[1] != kind {
+		return "", 0, errors.New("its bytes are not in this clone; fetch them first")
 	}
-	return strconv.Atoi(parts[2])
+	size, err = strconv.Atoi(parts[2])
+	return parts[0], size, err
 }
 
 // ErrUnread means that the bytes of a file that a commit has are not to be had.
@@ -243,12 +247,12 @@ var ErrUnread = errors.New("cannot read it")
 func (r *Repository) Read(f File, most int) ([]byte, error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
-	size, err := r.objects.size("info", f.Hash)
+	_, size, err := r.objects.find("info", f.Hash, "blob")
 	if err == nil && size > most {
 		err = fmt.Errorf("has %d bytes, more than the %d that are read; make it smaller, or exclude it", size, most)
 	}
 	if err == nil {
-		size, err = r.objects.size("contents", f.Hash)
+		_, size, err = r.objects.find("contents", f.Hash, "blob")
 	}
 	text := make([]byte, size+1) // a line break follows
 	if err == nil {

@@ -79,10 +79,10 @@ func (o Review) Run(ctx context.Context) (Reviewed, error) {
 
 // begin finds the two versions, and the choices.
 func (r *reviewing) begin(ctx context.Context) (err error) {
-	if r.tip, err = r.repo.Commit(ctx, r.Base); err != nil {
+	if r.tip, err = r.repo.Commit(r.Base); err != nil {
 		return err
 	}
-	change, err := r.repo.Commit(ctx, cmp.Or(r.Head, "HEAD"))
+	change, err := r.repo.Commit(cmp.Or(r.Head, "HEAD"))
 	if err != nil {
 		return err
 	}
@@ -93,11 +93,11 @@ func (r *reviewing) begin(ctx context.Context) (err error) {
 		return err
 	}
 	// The settings count on which the commit where the change parted and the tip of its target agree.
-	parted, _, err := r.counting(ctx, r.from)
-	if err != nil {
-		return err
+	parted, name, err := r.counting(ctx, r.from)
+	tip := parted
+	if err == nil && r.tip != r.from {
+		tip, name, err = r.counting(ctx, r.tip)
 	}
-	tip, name, err := r.counting(ctx, r.tip)
 	if err != nil {
 		return err
 	}
