@@ -5,6 +5,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,8 +56,40 @@ func readGateCase(t *testing.T, file string) gateCase {
 	return c
 }
 
-// review runs review on the change, in a repository of its own.
-func (c gateCase) review(t *testing.T) ran {
+// imported writes what is committed of cases without a script, each as branches NAME/base and NAME/change, into one repository by one git: the
+// other cases are reviewed in the working tree of a repository of their own.
+func imported(t *testing.T, cases map[string]gateCase) {
+	t.Helper()
+	var b strings.Builder
+	commit := func(branch, from string, files map[string]string, deleted string) {
+		fmt.Fprintf(&b, "commit refs/heads/%s\ncommitter tester <tester@example.com> 1767225600 +0000\ndata 0\n%s", branch, from)
+		for path, text := range files {
+			fmt.Fprintf(&b, "M 100644 inline %s\ndata %d\n%s\n", path, len(text), text)
+		}
+		for name := range strings.FieldsSeq(deleted) {
+			fmt.Fprintf(&b, "D %s\n", name)
+		}
+	}
+	for name, c := range cases {
+		if !c.scripted() {
+			commit(name+"/base", "", c.base, "")
+			commit(name+"/change", "from refs/heads/"+name+"/base\n", c.change, c.deleted)
+			commit(name+"/base", "", c.tip, "")
+		}
+	}
+	h := newHistory(t)
+	h.write("import", b.String())
+	runScript(t, "git fast-import --quiet <import; git pack-refs --all; rm import")
+}
+
+func (c gateCase) scripted() bool { return c.baseScript+c.script+c.folder != "" }
+
+// review runs review on the change.
+func (c gateCase) review(t *testing.T, name string) ran {
+	t.Helper()
+	if !c.scripted() {
+		return runHere(t, "", append([]string{"review", "--base", name + "/base", "--head", name + "/change", "-o", "json"}, strings.Fields(c.args)...)...)
+	}
 	t.Helper()
 	h := newHistory(t)
 	h.writeAll(c.base)
@@ -133,11 +166,14 @@ func errorsOf(t *testing.T, r ran) []string {
 // honest one passes.
 func TestGate(t *testing.T) {
 	sweep(t)
-	files := assert.Value(filepath.Glob("testdata/gate/*.txtar"))(t)
-	for _, file := range files {
-		c := readGateCase(t, file)
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			r := c.review(t)
+	cases := map[string]gateCase{}
+	for _, file := range assert.Value(filepath.Glob("testdata/gate/*.txtar"))(t) {
+		cases[strings.TrimSuffix(filepath.Base(file), ".txtar")] = readGateCase(t, file)
+	}
+	imported(t, cases)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := c.review(t, name)
 			got := errorsOf(t, r)
 			slices.Sort(c.want)
 			assert.Truef(t, slices.Equal(got, c.want), "%s\nerrors of %v, want %v\n%s%s", c.why, got, c.want, r.stdout, r.stderr)
