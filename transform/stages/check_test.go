@@ -221,4 +221,6 @@ func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
 			assert.EqualSlices(t, names, c.want, name)
 		}
 	}
+	alone := Cluster{Target: short}.InOrder(Set{Install: func() transform.Stage { return transform.Stage{} }})
+	assert.Truef(t, len(alone) == 2 && alone[0].Name == InstallCCM && alone[1].Name == VerifyProviderIDs, "a format without the switch has %v", alone)
 }

@@ -71,7 +71,7 @@ type Set struct {
 	UpgradeKubernetes, UpgradeCCM func() transform.Stage // of an upgrade
 }
 
-// InOrder returns the stages of a cluster, by their names and in their order.
+// InOrder returns the stages of a cluster, by their names and in their order, without those that its format does not have.
 func (c Cluster) InOrder(set Set) []transform.Listed {
 	of := map[string]func() transform.Stage{
 		GrantMigrationLease: set.Grant, EnableLeaderMigration: set.Enable, InstallCCM: set.Install,
@@ -79,7 +79,8 @@ func (c Cluster) InOrder(set Set) []transform.Listed {
 		SetProviderIDs: setProviderIDs, VerifyProviderIDs: c.verify,
 		UpgradeKubernetes: set.UpgradeKubernetes, UpgradeCCM: set.UpgradeCCM,
 	}
-	return lists.Map(order(c.Target), func(s *Stage) transform.Listed {
+	has := lists.Where(order(c.Target), func(s *Stage) bool { return of[s.Name] != nil })
+	return lists.Map(has, func(s *Stage) transform.Listed {
 		return transform.List(s.Name, func() transform.Stage {
 			own := of[s.Name]()
 			own.Name = s.Name
