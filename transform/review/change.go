@@ -117,6 +117,10 @@ func (s *Side) full(t transform.Target) transform.Identity {
 // all are the documents that rules read.
 func (s *Side) all() []*yamledit.Document { return slices.Concat(s.Docs, s.Related) }
 
+var clusterRemoved = transform.Rule{ID: "cluster-removed", Severity: transform.Error,
+	Doc: "A cluster gets another name, or its file a name that is not read, such as `.bak`: the cluster is deleted, with its machines, which the change does not show. A warning if the change removes its documents without a replacement, as for a decommissioned cluster, and if it moves out of the reviewed paths."}.Because(
+	"If Fleet or another program applies the folder, a cluster that is gone from it is deleted, and its machines with it.", "rancher/fleet docs: removed resources", "Keep the document, its name and the name of its file until the cluster is deleted on purpose.", "If the cluster is replaced by the one with the new name, on purpose.")
+
 // removed reports a cluster that a change removes: in the open, or by another name of it or of its file.
 func removed(p Pair, t transform.Target) Change {
 	before := p.Before
@@ -258,6 +262,8 @@ func (s *Side) twin(in kustomize.Places, anywhere bool) (other string) {
 	return other
 }
 
+var clusterAdded = rules.DuplicateCluster.WithDoc("The change adds a cluster that another file describes with the same namespace and name. That file can be in any folder, and the change need not touch it. Or it moves files, or makes one root of folders by a `kustomization.yaml` or a `fleet.yaml`, so that two such places are applied together. Accept it in the base for clusters of several Ranchers.")
+
 // Twice reports a cluster that a change adds, or applies together with another place, which describes it
 // as well.
 func (p Places) Twice(of Pair, t transform.Target) (found []transform.Finding) {
@@ -275,6 +281,10 @@ func file(s *Side) string { return s.Docs[0].File() }
 func (p Pair) Patch() bool { return p.Before.patch() && p.After.patch() }
 
 func (s *Side) patch() bool { return s == nil || s.Patch }
+
+var overlayChanged = transform.Rule{ID: "overlay-changed", Severity: transform.Error,
+	Doc: "The change adds, edits or removes a kustomization, a patch or an overlay of Fleet. A cluster gets other values than its file shows, also if that file does not change. changed-by-overlay does not accept it."}.Because(
+	"What reaches the cluster is not what its file shows: a patch can take away the provider.", "kubernetes-sigs/kustomize: patches", "Make the change in the file of the cluster, or compare the output of kubectl kustomize.", "If the output of kubectl kustomize was reviewed.")
 
 // Overlaid is the finding about overlays that do another thing to a cluster after the change. What a
 // removed patch did shows in its clusters.

@@ -22,6 +22,20 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
+// ownStages is where the order of the stages is described.
+const ownStages = "docs/stages.md: the stages, their checks and their undo"
+
+// Rules are those of changes; --accept on the command line or in the configuration of the
+// base accepts some.
+func Rules() []transform.Rule {
+	return []transform.Rule{
+		severalStages, stageOutOfOrder, stageWithUpgrade, stageUndone, stageIncomplete, stageDiffers,
+		providerLost, ccmRemoved, managerChanged, planLost, flagOverridden, editWithStage, editWithoutStage,
+		acceptanceAdded, configurationChanged, clusterRemoved, clusterAdded, stagesUnknown, formNotRead, contentUnknown,
+		overlayChanged, excludedChange, listedFile, baseUnread,
+	}
+}
+
 // check reports what is wrong with the change.
 func (c *comparison) check(out Change) {
 	if c.old == nil && len(c.findings) == 0 {
@@ -40,6 +54,18 @@ func (c *comparison) check(out Change) {
 	c.guards()
 	c.fresh()
 }
+
+var severalStages = transform.Rule{ID: "several-stages", Severity: transform.Error,
+	Doc: "One change performs several stages. Each has to be rolled out and checked before the next one."}.Because(
+	"All of them restart machines at once, none is checked alone, and the cloud controllers can run in both managers.", ownStages, "Merge one stage, roll it out, check it, and then merge the next.", "If the cluster does not exist yet, or has no workload.")
+
+var stageOutOfOrder = transform.Rule{ID: "stage-out-of-order", Severity: transform.Error,
+	Doc: "A stage is performed while an earlier one is left to do."}.Because(
+	"The stage depends on the earlier one: without it, no manager or two managers run the cloud controllers.", ownStages, "Apply the earlier stage first.", "If the earlier stage was made in a place that the file does not show.")
+
+var stageUndone = transform.Rule{ID: "stage-undone", Severity: transform.Error,
+	Doc: "The change removes what a stage has made. Accept it for a rollback that is intended."}.Because(
+	"The next stage would start from a wrong state.", ownStages, "Restore the stage, or undo it with rke-lm apply --undo.", "For a rollback that is intended.")
 
 // order reports stages that do not come one by one.
 func (c *comparison) order() {
@@ -87,6 +113,9 @@ func (c *comparison) removal() {
 	c.removed = was
 	c.report(ccmRemoved, managerRemoved(nearest(c.after.Docs[0], was)))
 }
+
+var ccmRemoved = transform.Rule{ID: "ccm-removed", Severity: transform.Error,
+	Doc: "The cloud-controller-manager is taken out of the files of a cluster that has no other manager: its document, its values file, or additionalManifest. Before the switch it is stage-undone. Accept it in the base where the manager moves to a place that is not reviewed; ccm-not-in-file does not accept it.", Reason: rules.CCMRemoved}
 
 // managerRemoved is the finding about a manager that is removed, at what is left of its place.
 func managerRemoved(at yamledit.Node) transform.Finding {
@@ -137,6 +166,10 @@ func (c *comparison) where(is func(difference) bool) yamledit.Node {
 	}
 	return c.after.Docs[0].Root()
 }
+
+var stageWithUpgrade = transform.Rule{ID: "stage-with-upgrade", Severity: transform.Error,
+	Doc: "A stage comes together with another Kubernetes release that `--target-version` did not ask for: machines restart for two reasons, and neither can be undone alone."}.Because(
+	"Machines restart for two reasons, and neither can be undone alone.", ownStages, "Split the change, or choose --target-version, which moves the release in the switch.", "If the release of the file only catches up with the cluster.")
 
 // upgrade reports a stage that comes with another release.
 func (c *comparison) upgrade(out Change) {
@@ -215,6 +248,10 @@ var (
 	helm       = regexp.MustCompile(`^(?:\S+ \S+\.)?metadata\.annotations\.helmcharts\.`) // its controller reads them
 	image      = regexp.MustCompile(`^([^@]+?)(?::[\w][\w.-]*)?(?:@.*)?$`)
 )
+
+var managerChanged = transform.Rule{ID: "manager-changed", Severity: transform.Error,
+	Doc: "The cloud-controller-manager changes, without a stage, in more than its labels, resources, log level, and the version of its chart or image. Whether it still starts and does the same is not known."}.Because(
+	"No other manager runs the cloud controllers: if this one does not start, runs elsewhere, or runs without a controller, new nodes keep their taint and load balancers do not change.", transform.SourceAWS, "Check the change with helm template, or on a test cluster.", "If the change was reviewed by someone who knows the manager.")
 
 // manager reports what changes of the cloud-controller-manager that runs before the change and after it, and is of no stage.
 func (c *comparison) manager() {

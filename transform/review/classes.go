@@ -203,6 +203,10 @@ func (d *departure) migrates() bool {
 	return slices.Contains(promised.Arguments, d.key) && slices.ContainsFunc(changedFlags(d.was.Value, d.is.Value), in)
 }
 
+var flagOverridden = transform.Rule{ID: "flag-overridden", Severity: transform.Error,
+	Doc: "A list of arguments replaces another list, as machineSelectorConfig does, and machines lose arguments that they had."}.Because(
+	"The machines lose arguments without an error, for example those that a stage added.", transform.SourcePlanner, "Repeat the arguments in the later list, or move them to one place.", "If the machines are meant to lose them.")
+
 // machines reports what machines get that is not of a stage.
 func (c *comparison) machines() {
 	for _, d := range c.departures() {
@@ -218,6 +222,18 @@ func (c *comparison) machines() {
 		}
 	}
 }
+
+var stageIncomplete = transform.Rule{ID: "stage-incomplete", Severity: transform.Error,
+	Doc: "The change edits what stages edit, and the result is that of no stage, for example a part of the switch."}.Because(
+	"A part of a stage is the state that no check describes: a manager can stop, or two can run.", ownStages, "Apply the whole stage with rke-lm apply.", "If the rest is made by another program.")
+
+var editWithStage = transform.Rule{ID: "edit-with-stage", Severity: transform.Error,
+	Doc: "A stage comes together with an edit that belongs to no stage: the two cannot be rolled out, checked and undone separately."}.Because(
+	"If something breaks, it is unknown which of the two is the cause, and the undo of the stage leaves the other edit.", ownStages, "Split the change.", "If the edit is needed by the stage, such as a label that its selector uses.")
+
+var editWithoutStage = transform.Rule{ID: "edit-without-stage", Severity: transform.Warning,
+	Doc: "The change is no stage, and machines get another configuration. It is a note where it is outside of the configuration of machines."}.Because(
+	"Machines get another configuration and restart.", ownStages, "Nothing, if it is intended.", "")
 
 // unexplained reports an edit that is not of a stage: it makes a part of one, or comes together with one. alone is how
 // severe it is otherwise.

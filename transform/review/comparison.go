@@ -61,6 +61,18 @@ func (c *comparison) evaluate() Change {
 	return out
 }
 
+var stagesUnknown = transform.Rule{ID: "stages-unknown", Severity: transform.Warning,
+	Doc: "The migration could not be planned before the change either, so its stages are not recognized. It shows what machines get. An error if the change edits a line about the provider, the arguments of a manager, the cloud-controller-manager or the version."}.Because(
+	"Without a plan the change is only compared, not recognized.", ownStages, "Correct what the plan of the base reports.", "If the change was reviewed in another way, such as rke-lm explain of both versions.")
+
+var planLost = transform.Rule{ID: "plan-lost", Severity: transform.Error,
+	Doc: "The migration can be planned before the change, and not after it; or the change adds a cluster that cannot be read."}.Because(
+	"After the change no stage can be planned, applied or undone.", ownStages, "Correct what the plan of the changed file reports.", "If the cluster is not migrated with rke-lm any more.")
+
+var providerLost = transform.Rule{ID: "provider-lost", Severity: transform.Error,
+	Doc: "The cluster can be migrated before the change, and not after it: the provider was removed, or replaced by another one than aws or external. Or control planes become external before the stages that come first, and no cloud-controller-manager is in the file."}.Because(
+	"No manager runs the cloud controllers. Without a provider RKE2 starts its own stub, and new nodes get the provider ID rke2://, which cannot be changed.", transform.SourceNodeNames, "Set the provider to external in the stage of the switch.", "If the cluster leaves AWS.")
+
 // plan plans both sides with the same choices and in the same situation: that of the
 // cluster before the change. Where no end state was chosen, it is that of the change; and so are short leases.
 func (c *comparison) plan() {

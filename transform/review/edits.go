@@ -107,6 +107,10 @@ func (c *comparison) covered() places {
 	return all
 }
 
+var stageDiffers = transform.Rule{ID: "stage-differs", Severity: transform.Warning,
+	Doc: "The result of a stage is there, and written differently than rke-lm plans it with the choices of the base."}.Because(
+	"A later stage and its undo expect the form that is planned, and can refuse the file.", ownStages, "Apply the stage with rke-lm apply, or set the choices that were used in .rke-lm.yaml.", "")
+
 // documents reports edits of the documents that are not of a stage.
 func (c *comparison) documents(edits []Edit) {
 	begun := c.begun()
