@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rancher/wrangler/v3/pkg/data/convert"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
-
-	"github.com/rancher/norman/types/convert"
 
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
