@@ -64,7 +64,7 @@ func chartRules() []rule {
 					return
 				}
 				for _, c := range m.installs() {
-					found.Add(c.about(c.chart.Root.Get("spec", "chart"),
+					found.Add(m.about(c.Chart, c.Root.Get("spec", "chart"),
 						"below Kubernetes 1.25 the manager and the in-tree kubelets both write the addresses of nodes, until the kubelets are external",
 						"keep the time between this stage and the switch short"))
 				}
@@ -79,8 +79,8 @@ func chartRules() []rule {
 			"The helm-controller of this release drops the field, and the chart is installed without those values.", "k3s-io/helm-controller pkg/apis/helm.cattle.io/v1/types.go", "Move the values to valuesContent.", "If the values are only for a later release of RKE2."),
 			Check: func(m *migration, found *transform.Findings) {
 				for _, c := range m.installs() {
-					for _, l := range m.ChartSources(nil).Ignored(c.chart.Release) {
-						found.Add(c.in(l, l.At, l.Name+" has no effect: the helm-controller of RKE2 "+m.Version+" does not have it", "write the values to valuesContent"))
+					for _, l := range m.ChartSources(nil).Ignored(c.Chart.Release) {
+						found.Add(m.in(c.Chart, l, l.At, l.Name+" has no effect: the helm-controller of RKE2 "+m.Version+" does not have it", "write the values to valuesContent"))
 					}
 				}
 			}},
@@ -89,13 +89,13 @@ func chartRules() []rule {
 			"What the manager is started with is not in the file, so arguments, image and tolerations are not checked.", "the file itself", "Check the values in the place that the finding names.", "When they were checked."),
 			Check: func(m *migration, found *transform.Findings) {
 				for _, c := range m.installs() {
-					for _, l := range c.chart.Layers {
-						hidden := strings.Join(c.hiddenBy(l), ", ")
-						switch why := c.chart.Foreign(); {
+					for _, l := range c.Layers {
+						hidden := strings.Join(hiddenBy(c, l), ", ")
+						switch why := c.Foreign(); {
 						case l.Form == helmchart.Own && why != "":
-							found.Add(c.foreign(why, hidden))
+							found.Add(m.foreign(c, why, hidden))
 						case hidden != "":
-							found.Add(c.in(l, l.At, "not checked: "+hidden+"; they depend on "+l.Name+", which the file does not show",
+							found.Add(m.in(c.Chart, l, l.At, "not checked: "+hidden+"; they depend on "+l.Name+", which the file does not show",
 								"set "+chartArgs+" and image.tag where nothing overrides them, in valuesContent of a HelmChartConfig of the same name, or check the DaemonSet in the cluster"))
 						}
 					}
@@ -104,16 +104,16 @@ func chartRules() []rule {
 		{Rule: rules.ChartUnpinned.Rule.WithDoc(
 			"The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a new release changes the cluster."),
 			Check: func(m *migration, found *transform.Findings) {
-				for _, c := range m.checked(rules.ChartUnpinned.ID) {
+				for _, c := range m.Charts(rules.ChartUnpinned.ID) {
 					switch {
-					case c.chart.Pinned():
-					case c.chart.Reference.Archive:
-						found.Add(c.about(c.chart.Spec("chart"), "the name of the archive has no version, and spec.version is ignored for archives",
+					case c.Pinned():
+					case c.Reference.Archive:
+						found.Add(m.about(c.Chart, c.Spec("chart"), "the name of the archive has no version, and spec.version is ignored for archives",
 							"use an archive with a version in its name, as in "+ccm.ChartName+"-"+ccm.DefaultVersion+".tgz"))
 					default:
-						found.Add(c.about(c.chart.Spec("version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion))
+						found.Add(m.about(c.Chart, c.Spec("version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion))
 					}
-					rules.TagUnpinned(c.subject(), found)
+					rules.TagUnpinned(c, found)
 				}
 			}},
 		// It checks the policy that counts: a HelmChartConfig's wins.
@@ -122,9 +122,9 @@ func chartRules() []rule {
 			"After a failed upgrade helm-controller uninstalls the release: the manager and its permissions are gone for that time.", "k3s-io/helm-controller: failurePolicy", "Set failurePolicy: abort.", "If an outage of the manager during an upgrade is acceptable."),
 			Check: func(m *migration, found *transform.Findings) {
 				for _, c := range m.installs() {
-					if policy, of := c.chart.FailurePolicy(); policy != "abort" && policy != "retry" {
+					if policy, of := c.FailurePolicy(); policy != "abort" && policy != "retry" {
 						at := yamledit.First(of.Spec("failurePolicy"), of.Root.Get("spec"))
-						found.Add(c.Bundle().Finding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort"))
+						found.Add(m.Bundle().Finding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort"))
 					}
 				}
 			}},
@@ -134,67 +134,47 @@ func chartRules() []rule {
 // chartArgs is where the chart's values have the manager's arguments.
 const chartArgs = "args"
 
-// installed is the chart of the cloud-controller-manager in a cluster's file.
-type installed struct {
-	*migration
-	chart ccm.Chart
-}
-
-// installs are these charts; none where one cannot be read.
-func (m *migration) installs() []installed {
+// installs are the charts of the cloud-controller-manager in a cluster's file; none where one cannot be read.
+func (m *migration) installs() []rules.Chart {
 	charts, err := m.charts()
 	if err != nil {
 		return nil
 	}
-	return lists.Map(charts, func(c ccm.Chart) installed { return installed{m, c} })
+	return lists.Map(charts, func(c ccm.Chart) rules.Chart {
+		at := func(message, fix string, path ...string) transform.Finding {
+			l := c.Decider(path...)
+			return m.in(c, l, l.Root.Get(path...), message, fix)
+		}
+		return rules.Chart{
+			Chart: c, Format: Name, Release: m.Version, External: m.isExternal(), Target: m.target,
+			Nodes: m.controlPlaneNodes, Label: "node-role.kubernetes.io/control-plane", At: at,
+		}
+	})
 }
 
 // about returns a finding about a node of the HelmChart, or about its spec where
 // the node is not there.
-func (c installed) about(n yamledit.Node, message, fix string) transform.Finding {
-	return c.Bundle().Finding(c.chart.Index, yamledit.First(n, c.chart.Root.Get("spec")), message, fix)
+func (m *migration) about(c ccm.Chart, n yamledit.Node, message, fix string) transform.Finding {
+	return m.Bundle().Finding(c.Index, yamledit.First(n, c.Root.Get("spec")), message, fix)
 }
 
 // in returns a finding about a node of a source of values, or about the source
 // where the node is not there.
-func (c installed) in(l helmchart.Layer, n yamledit.Node, message, fix string) transform.Finding {
+func (m *migration) in(c ccm.Chart, l helmchart.Layer, n yamledit.Node, message, fix string) transform.Finding {
 	if n.Exists() && l.Form != helmchart.Content {
 		l.At = n // of the same document
 	}
 	if !l.At.Exists() {
-		return c.about(l.At, message, fix)
+		return m.about(c, l.At, message, fix)
 	}
 	f := transform.FindingAt(l.At, message, fix)
 	if l.Index != helmchart.InFile {
-		f = c.Bundle().Finding(l.Index, l.At, message, fix)
+		f = m.Bundle().Finding(l.Index, l.At, message, fix)
 	}
 	if n.Exists() && l.Form == helmchart.Content {
 		f.Line, f.Path = n.Line(), f.Path+"."+n.Path()
 	}
 	return f
-}
-
-// at returns a finding about the value at a path, in the source that decides it.
-func (c installed) at(message, fix string, path ...string) transform.Finding {
-	l := c.chart.Decider(path...)
-	return c.in(l, l.Root.Get(path...), message, fix)
-}
-
-// inArgs returns a finding about one of the arguments.
-func (c installed) inArgs(n yamledit.Node, message, fix string) transform.Finding {
-	return c.in(c.chart.Decider(chartArgs), n, message, fix)
-}
-
-// Charts are those whose values a shared rule can use.
-func (m *migration) Charts(rule string) []rules.Chart {
-	return lists.Map(m.checked(rule), installed.subject)
-}
-
-func (c installed) subject() rules.Chart {
-	return rules.Chart{
-		Chart: c.chart, Format: Name, Release: c.Version, External: c.isExternal(), Target: c.target,
-		Nodes: c.controlPlaneNodes, Label: "node-role.kubernetes.io/control-plane", At: c.at,
-	}
 }
 
 // runsInTree reports whether a control plane's manager is the in-tree one.
@@ -211,9 +191,8 @@ var rulesOfValues = map[string][]string{
 	rules.LeaderElectionOff.ID: {chartArgs}, rules.LeaseTimingsUnsafe.ID: {chartArgs, "image.tag"},
 }
 
-// checked are the charts whose values the rule can use. No stage before install-ccm, which puts the values right, waits for
-// them.
-func (m *migration) checked(rule string) []installed {
+// Charts are those whose values a rule can use. No stage before install-ccm, which puts the values right, waits for them.
+func (m *migration) Charts(rule string) []rules.Chart {
 	if rules.BeforeChart(m.stage, m.target) {
 		return nil
 	}
@@ -221,18 +200,18 @@ func (m *migration) checked(rule string) []installed {
 }
 
 // known are those after any stage: the file shows what decides the values. The rule chart-not-checked reports the others.
-func (m *migration) known(rule string) []installed {
+func (m *migration) known(rule string) []rules.Chart {
 	if rulesOfValues[rule] == nil {
 		return nil
 	}
-	return lists.Where(m.installs(), func(c installed) bool { _, unseen := c.unseen(rule); return !unseen })
+	return lists.Where(m.installs(), func(c rules.Chart) bool { _, hidden := unseen(c, rule); return !hidden })
 }
 
 // unseen returns a source of values that the file does not show and that may
 // decide what a rule finds.
-func (c installed) unseen(rule string) (helmchart.Layer, bool) {
+func unseen(c rules.Chart, rule string) (helmchart.Layer, bool) {
 	for _, path := range rulesOfValues[rule] {
-		if l, unknown := c.chart.Unknown(strings.Split(path, ".")...); unknown {
+		if l, unknown := c.Unknown(strings.Split(path, ".")...); unknown {
 			return l, true
 		}
 	}
@@ -240,21 +219,21 @@ func (c installed) unseen(rule string) (helmchart.Layer, bool) {
 }
 
 // foreign returns the note about a chart that is not the published one.
-func (c installed) foreign(why, rules string) transform.Finding {
-	if rules != "" {
-		why += "; without its values.yaml these rules are not checked: " + rules
+func (m *migration) foreign(c rules.Chart, why, hidden string) transform.Finding {
+	if hidden != "" {
+		why += "; without its values.yaml these rules are not checked: " + hidden
 	}
-	return c.about(yamledit.First(c.chart.Spec("chartContent"), c.chart.Spec("chart")), "custom chart, not checked: "+why, "make sure that its DaemonSet takes args, image, nodeSelector and tolerations from the values")
+	return m.about(c.Chart, yamledit.First(c.Spec("chartContent"), c.Spec("chart")), "custom chart, not checked: "+why, "make sure that its DaemonSet takes args, image, nodeSelector and tolerations from the values")
 }
 
 // hiddenBy returns the rules that are not checked because of a source of values.
-func (c installed) hiddenBy(l helmchart.Layer) []string {
+func hiddenBy(c rules.Chart, l helmchart.Layer) []string {
 	if !l.Unknown {
 		return nil
 	}
 	return lists.Where(lists.Keys(rulesOfValues), func(rule string) bool {
-		hidden, unseen := c.unseen(rule)
-		return unseen && hidden.At.Same(l.At)
+		hidden, is := unseen(c, rule)
+		return is && hidden.At.Same(l.At)
 	})
 }
 

@@ -241,12 +241,12 @@ func (m *migration) Components(rule string) (list []rules.Component) {
 			}
 		}
 	}
-	for _, c := range m.checked(rule) {
-		version := c.chart.ImageTag() // the manager that reads these gates
+	for _, c := range m.Charts(rule) {
+		version := c.ImageTag() // the manager that reads these gates
 		if !semver.IsValid(version) {
 			version = m.move().Reached()
 		}
-		list = append(list, c.component(version))
+		list = append(list, m.managerOf(c, version))
 	}
 	if rule == rules.FlagUnknown.ID {
 		m.leaveSlips(list)
@@ -254,9 +254,12 @@ func (m *migration) Components(rule string) (list []rules.Component) {
 	return list
 }
 
-// component is the manager that the chart runs.
-func (c installed) component(version string) rules.Component {
-	return rules.Component{Name: leadermigration.CloudManager, Args: c.chart.Placed(), Version: version, Target: c.target, Place: c.inArgs}
+// managerOf is the manager that a chart runs.
+func (m *migration) managerOf(c rules.Chart, version string) rules.Component {
+	inArgs := func(n yamledit.Node, message, fix string) transform.Finding {
+		return m.in(c.Chart, c.Decider(chartArgs), n, message, fix)
+	}
+	return rules.Component{Name: leadermigration.CloudManager, Args: c.Placed(), Version: version, Target: c.Target, Place: inArgs}
 }
 
 // cloudManagers are those that ask for leases. One that is in the file may run already, so its timings count after every
@@ -264,7 +267,7 @@ func (c installed) component(version string) rules.Component {
 func (m *migration) cloudManagers() []rules.Component {
 	list := rules.WorkloadComponents(m.Bundle(), m.target)
 	for _, c := range m.known(rules.LeaseTimingsUnsafe.ID) {
-		list = append(list, c.component(c.chart.ImageMinor()))
+		list = append(list, m.managerOf(c, c.ImageMinor()))
 	}
 	return list
 }

@@ -28,9 +28,9 @@ func configurationObjectRules() []rule {
 			Check: func(m *migration, found *transform.Findings) {
 				m.undelivered(found)
 				m.emptyFiles(found)
-				for _, c := range m.checked(rules.ConfigNotMounted.ID) {
-					if c.chart.ConfigFile() != "" && !c.chart.ConfigMounted() {
-						found.Add(c.at("no entry of extraVolumes and extraVolumeMounts creates the file that --"+configFlag+" names, and the manager exits",
+				for _, c := range m.Charts(rules.ConfigNotMounted.ID) {
+					if c.ConfigFile() != "" && !c.ConfigMounted() {
+						found.Add(c.At("no entry of extraVolumes and extraVolumeMounts creates the file that --"+configFlag+" names, and the manager exits",
 							"mount a ConfigMap that holds it, as --leader-migration-config generate does", chartArgs))
 					}
 				}
@@ -116,7 +116,7 @@ func (m *migration) configFindings() []transform.Finding {
 
 // cloudConfig is a configuration of the cloud-controller-manager in additionalManifest.
 type cloudConfig struct {
-	installed
+	rules.Chart
 	root     yamledit.Node // does not exist where it is none
 	unquoted []transform.Finding
 	at       yamledit.Node // the string that holds it
@@ -126,8 +126,8 @@ type cloudConfig struct {
 func (m *migration) cloudConfigs() (all []cloudConfig) {
 	docs, _ := m.manifests()
 	for _, c := range m.installs() {
-		at, i := c.chart.Config(docs)
-		if c.chart.ConfigFile() == "" || !at.Exists() {
+		at, i := c.Config(docs)
+		if c.ConfigFile() == "" || !at.Exists() {
 			continue // it lies elsewhere
 		}
 		if root, unquoted, err := leadermigration.Embedded(at); err == nil {
@@ -147,9 +147,8 @@ func (m *migration) cloudFindings() []transform.Finding {
 			found = append(found, leadermigration.Lint(c.root, m.configReader(c))...)
 		}
 		for _, d := range m.givenDeliveries() {
-			if root, _ := d.config(); root.Exists() && c.root.Exists() {
-				found = slices.Concat(found, leadermigration.OtherLease(c.root, root), leadermigration.NotListed(c.root, root))
-			}
+			root, _ := d.config()
+			found = slices.Concat(found, leadermigration.OtherLease(c.root, root), leadermigration.NotListed(c.root, root))
 		}
 		for k := range found {
 			f := m.Bundle().Finding(c.document, c.at, found[k].Message, found[k].Fix)
@@ -167,7 +166,7 @@ func (m *migration) cloudFindings() []transform.Finding {
 // configReader is the chart's manager, where kube-controller-manager may know of its lease.
 func (m *migration) configReader(c cloudConfig) leadermigration.Reader {
 	unaware := m.anyControlPlane(func(c effective.Config) bool { return !args.Has(args.Of(c[managerArgs].Value), configFlag) })
-	return m.reader(leadermigration.CloudManager, c.chart.ImageTag(), c.root, m.isExternal() || !unaware)
+	return m.reader(leadermigration.CloudManager, c.ImageTag(), c.root, m.isExternal() || !unaware)
 }
 
 // reader is the manager that reads a configuration. Another lease than the chosen one is right where the managers may
@@ -275,8 +274,7 @@ func (m *migration) managerFindings() []transform.Finding {
 // notListed finds what a configuration of kube-controller-manager lacks, and one of the
 // cloud-controller-manager lists.
 func (m *migration) notListed(root yamledit.Node) []transform.Finding {
-	known := lists.Where(m.cloudConfigs(), func(c cloudConfig) bool { return c.root.Exists() })
-	return lists.Flat(known, func(c cloudConfig) []transform.Finding { return leadermigration.NotListed(root, c.root) })
+	return lists.Flat(m.cloudConfigs(), func(c cloudConfig) []transform.Finding { return leadermigration.NotListed(root, c.root) })
 }
 
 // managerReader is kube-controller-manager, where the cloud-controller-manager knows of its lease.
