@@ -51,9 +51,11 @@ func (m *Manifest) others(p promise) any {
 			arguments[n.Path()] = true
 		}
 	}
-	s, _ := m.serverProvider()
+	server, _ := m.serverProvider()
+	release, _ := m.versionAt()
 	return without(m.Root, func(n yamledit.Node) bool {
-		return arguments[n.Path()] || p.server && s.Node().Exists() && s.Has(n) || p.configuration && m.isConfiguration(n) || p.release && m.isRelease(n) || p.mark && isMark(n)
+		return arguments[n.Path()] || p.configuration && m.isConfiguration(n) || p.mark && n.Key() == markKey ||
+			p.server && server.Node().Exists() && server.Has(n) || p.release && release.Exists() && n.Same(release)
 	})
 }
 
@@ -96,11 +98,6 @@ func (m *Manifest) isConfiguration(n yamledit.Node) bool {
 	}
 	mount := m.mountOf(a.Value)
 	return mount.StringAt("mountPath") == a.Value && (n.Same(mount) || n.Same(m.volumeOf(mount)))
-}
-
-func (m *Manifest) isRelease(n yamledit.Node) bool {
-	at, _ := m.versionAt()
-	return at.Exists() && n.Same(at)
 }
 
 // shape is how the type of a kind is decoded.

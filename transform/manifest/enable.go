@@ -14,7 +14,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -210,16 +212,14 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 			"The annotation " + markKey + " records it. The permission on the lease stays, because a rollback needs it.",
 		Change: transform.ChangeOf(m.Doc, m.target, m.disableEdit, m.checkDisable, m.disableUndo),
 		Early:  func() bool { return !m.finished() && !m.on(leaderFlag) },
-		After:  append(m.rollOut(), m.removeConfiguration()...),
+		// The last part of the switch, which comes first, are the kubelets, whose provider is in no manifest.
+		AfterManual: lists.If(!m.target.KeepLeaderMigration && m.on(leaderFlag), rules.TheSwitch...),
+		After:       append(m.rollOut(), m.removeConfiguration()...),
 
 		UndoBefore: m.configurationBack(),
 		UndoAfter:  m.rollOut(),
-	}, m.hidesSwitch())
+	})
 }
-
-// hidesSwitch reports whether the switch comes first. Its last part are the kubelets,
-// whose provider is in no manifest; the flag leaves after them.
-func (m *migration) hidesSwitch() bool { return !m.target.KeepLeaderMigration && m.on(leaderFlag) }
 
 func (m *migration) disableEdit(e *yamledit.Edit) {
 	if tag := m.finalTag(); tag != "" {
@@ -238,8 +238,6 @@ func (m *migration) disableEdit(e *yamledit.Edit) {
 func (m *Manifest) finished() bool {
 	return m.Root.StringAt("metadata", "annotations", markKey) == markValue
 }
-
-func isMark(n yamledit.Node) bool { return n.Key() == markKey }
 
 // finalTag is the operator's, or the tested one where the target is of a later
 // minor, or "" to keep the tag.

@@ -4,12 +4,15 @@
 package manifest
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -146,4 +149,240 @@ func (m *Manifest) class() transform.MachineClass {
 	}
 	slices.SortFunc(class.Settings, func(a, b transform.Setting) int { return strings.Compare(a.Key, b.Key) })
 	return class
+}
+
+// cluster is the manifests of one cluster, of which each has its part in the stages.
+// It has several; a single manifest is a *migration.
+type cluster struct {
+	*neighbours
+	target transform.Target
+}
+
+func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	members, err := read(docs, target)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		if err := m.checkProvider(); err != nil {
+			return nil, err
+		}
+	}
+	shown := managing(members)
+	timed, err := stages.Cluster{Target: members[0].target, Electors: shown}.Timed(members[0].Root)
+	for _, m := range members {
+		m.electors, m.target.ShortLeases, m.target.ShortLeasesRefused = shown, timed.ShortLeases, timed.ShortLeasesRefused
+	}
+	return joined(members), err
+}
+
+// lint opens manifests for their findings, whatever their provider. One that cannot be
+// read leaves what the others show.
+func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	members, err := read(docs, target)
+	if len(members) == 0 {
+		return nil, err
+	}
+	return joined(members), err
+}
+
+// read reads the manifests among documents; the others are seen next to them.
+func read(docs []*yamledit.Document, target transform.Target) ([]*migration, error) {
+	seen := &neighbours{}
+	var errs []error
+	for i, doc := range docs {
+		if i > 0 && !IsManifest(doc) {
+			seen.related = append(seen.related, doc)
+			continue
+		}
+		m, err := Open(doc, target.AssumeVersion)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		seen.members = append(seen.members, &migration{Manifest: m, target: target, neighbours: seen})
+	}
+	if target.Situation == "" {
+		target.Named = map[string]bool{Name: slices.ContainsFunc(seen.members, (*migration).inTree)}
+	}
+	target = target.In(situation(seen.members))
+	before, _ := target.Before.(interface{ all() []*migration })
+	for i, m := range seen.members {
+		if m.target = target; before != nil && i < len(before.all()) {
+			m.target.Before = before.all()[i]
+		}
+	}
+	if len(errs) == 1 {
+		return seen.members, errs[0]
+	}
+	return seen.members, errors.Join(errs...)
+}
+
+// neighbours are the documents of one cluster.
+type neighbours struct {
+	members []*migration
+	related []*yamledit.Document // with permissions
+}
+
+// Manager implements transform.Cluster.
+func (n *neighbours) Manager() yamledit.Node {
+	if m, has := lists.Find(n.members, func(m *migration) bool { return m.Component == cloudManager }); has {
+		return m.Root
+	}
+	return yamledit.Node{}
+}
+
+func (n *neighbours) all() []*migration { return n.members }
+
+func joined(members []*migration) transform.Cluster {
+	if len(members) == 1 {
+		return members[0]
+	}
+	return &cluster{members[0].neighbours, members[0].target}
+}
+
+// Chosen implements transform.Cluster.
+func (c *cluster) Chosen() transform.Target { return c.target }
+
+// Identity implements transform.Cluster: the first document names the cluster.
+func (c *cluster) Identity() transform.Identity { return c.members[0].Identity() }
+
+// Documents implements transform.Cluster.
+func (c *cluster) Documents() []*yamledit.Document {
+	return lists.Map(c.members, func(m *migration) *yamledit.Document { return m.Doc })
+}
+
+// Findings implements transform.Cluster.
+func (c *cluster) Findings(stage string) []transform.Finding {
+	return slices.Concat(lists.Map(c.members, func(m *migration) []transform.Finding { return m.Findings(stage) })...)
+}
+
+// Stages implements transform.Cluster: each is one stage over all documents, so the
+// order holds between them.
+func (c *cluster) Stages() []transform.Listed {
+	each := lists.Map(c.members, (*migration).Stages)
+	joined := make([]transform.Listed, len(each[0]))
+	for i, s := range each[0] {
+		joined[i] = transform.List(s.Name, func() transform.Stage { return c.stage(each, i) })
+	}
+	return joined
+}
+
+// share is the part of a document in a stage.
+type share struct {
+	transform.Stage
+	member int
+}
+
+// stage joins what the documents have of stage i. Those that edit nothing in it only
+// refer to the others.
+func (c *cluster) stage(each [][]transform.Listed, i int) transform.Stage {
+	var shares []share
+	for member, list := range each {
+		if s := list[i].Stage(); s.Edit != nil {
+			shares = append(shares, share{s, member})
+		}
+	}
+	if len(shares) == 0 {
+		return each[0][i].Stage()
+	}
+	s := shares[0].Stage
+	s.Why = c.why(shares)
+	s.Edit = editAll(shares, func(s transform.Stage) func() (*yamledit.Edit, error) { return s.Edit })
+	s.Undo = editAll(shares, func(s transform.Stage) func() (*yamledit.Edit, error) { return s.Undo })
+	s.Check = transform.CheckBy(func(after *cluster) error {
+		for _, part := range shares {
+			if err := part.Check(after.members[part.member]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	manual := lists.Flat(shares, func(part share) []string { return part.AfterManual })
+	s.AfterManual = lists.Where(manual, func(stage string) bool { return !c.plans(stage) })
+	s.Before = c.actions(shares, func(s transform.Stage) []action.Action { return s.Before })
+	s.After = c.actions(shares, func(s transform.Stage) []action.Action { return s.After })
+	s.Verify = c.actions(shares, func(s transform.Stage) []action.Action { return s.Verify })
+	s.UndoBefore = c.actions(shares, func(s transform.Stage) []action.Action { return s.UndoBefore })
+	s.UndoAfter = c.actions(shares, func(s transform.Stage) []action.Action { return s.UndoAfter })
+	s.Files = filesOf(shares)
+	return s
+}
+
+// plans reports whether a stage, which a single document takes for one done by hand,
+// shows in the documents.
+func (c *cluster) plans(stage string) bool {
+	return stage == stages.InstallCCM && c.Manager().Exists()
+}
+
+// why says it for each component once.
+func (c *cluster) why(shares []share) string {
+	var components, whys []string
+	for _, part := range shares {
+		if component := c.members[part.member].Component; !slices.Contains(components, component) {
+			components, whys = append(components, component), append(whys, part.Why)
+		}
+	}
+	return strings.Join(whys, " ")
+}
+
+// editAll makes one edit of those of the documents.
+func editAll(shares []share, of func(transform.Stage) func() (*yamledit.Edit, error)) func() (*yamledit.Edit, error) {
+	return func() (*yamledit.Edit, error) {
+		var all *yamledit.Edit
+		for _, part := range shares {
+			edit, err := of(part.Stage)()
+			switch {
+			case err != nil:
+				return nil, err
+			case all == nil:
+				all = edit
+			default:
+				all = all.With(edit)
+			}
+		}
+		return all, nil
+	}
+}
+
+// actions are those of all documents, each command once. Where kubeadm's configuration
+// is one of the documents, nothing refers to it.
+func (c *cluster) actions(shares []share, of func(transform.Stage) []action.Action) []action.Action {
+	var all []action.Action
+	for _, part := range shares {
+		for _, a := range of(part.Stage) {
+			known := slices.ContainsFunc(all, func(b action.Action) bool { return b.Command == a.Command })
+			if !known && !(a.Command == action.KubeadmSource().Command && c.configures()) {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
+}
+
+// configures reports whether kubeadm's configuration is one of the documents.
+func (c *cluster) configures() bool {
+	return slices.ContainsFunc(c.members, func(m *migration) bool { return m.Kind == kindConfiguration })
+}
+
+// filesOf are those of all documents, each name once.
+func filesOf(shares []share) func() ([]action.File, error) {
+	return func() ([]action.File, error) {
+		var all []action.File
+		for _, part := range shares {
+			if part.Files == nil {
+				continue
+			}
+			files, err := part.Files()
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range files {
+				if !slices.ContainsFunc(all, func(g action.File) bool { return g.Name == f.Name }) {
+					all = append(all, f)
+				}
+			}
+		}
+		return all, nil
+	}
 }

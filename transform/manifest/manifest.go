@@ -1,6 +1,16 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package manifest plans the leader migration of controller managers that run
+// from manifests of their own: static pods of kubeadm, Deployments, DaemonSets,
+// the ClusterConfiguration from which kubeadm writes static pods, and the
+// InitConfiguration and JoinConfiguration with the kubelet's arguments.
+//
+// Invariant: one document is one component, and what an edit means is decided by
+// its arguments as the manager reads them, by the last occurrence of a flag and
+// however it is written. A stage that concerns another document says where it
+// happens and edits nothing. What comes next to a manifest never lands in the
+// folder of the manifest, because the kubelet starts every file in there.
 package manifest
 
 import (
@@ -12,6 +22,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -257,14 +268,10 @@ func group(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
 // sameCluster refuses documents that name different clusters. A manager without
 // --cluster-name does not name one.
 func sameCluster(docs []*yamledit.Document) error {
-	var named *yamledit.Document
-	for _, doc := range docs {
-		switch name, first := clusterName(doc), named; {
-		case name == "":
-		case first == nil:
-			named = doc
-		case name != clusterName(first):
-			return twoClusters(doc, first, fmt.Sprintf("the name of another cluster (%s instead of %s)", name, clusterName(first)))
+	named := lists.Where(docs, func(doc *yamledit.Document) bool { return clusterName(doc) != "" })
+	for _, doc := range named {
+		if name, first := clusterName(doc), clusterName(named[0]); name != first {
+			return twoClusters(doc, named[0], fmt.Sprintf("the name of another cluster (%s instead of %s)", name, first))
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -61,13 +62,15 @@ func (m *migration) registrationStages() []transform.Listed {
 func (m *migration) registrationSwitch() transform.Stage {
 	name, _ := m.provider()
 	edit := func(e *yamledit.Edit) { moveProvider(e, m.arguments, inTree, external) }
-	return stages.Registered(transform.Stage{
+	return transform.Stage{
 		Why: "kubeadm passes these arguments to the kubelet of a node that it initializes or joins: the edit affects new nodes, not existing ones. " +
 			"An external kubelet waits for a cloud-controller-manager to initialize its node, so use this file for new nodes only after the switch of the managers.",
-		Change:     transform.ChangeOf(m.Doc, m.target, edit, m.checkRegistration, m.registrationUndo),
-		After:      []action.Action{action.KubeletProvider(inTree, external, "at the end", "")},
-		UndoBefore: []action.Action{action.KubeletProvider(external, inTree, "first", "")},
-	}, name == inTree)
+		Change:      transform.ChangeOf(m.Doc, m.target, edit, m.checkRegistration, m.registrationUndo),
+		After:       []action.Action{action.KubeletProvider(inTree, external, "at the end", "")},
+		UndoBefore:  []action.Action{action.KubeletProvider(external, inTree, "first", "")},
+		AfterManual: lists.If(name == inTree, rules.TheChart...),
+		Verify:      []action.Action{action.ProviderIDs()},
+	}
 }
 
 // moveProvider changes the provider among arguments, where it is the one that is expected.

@@ -132,6 +132,15 @@ func TestNewKubeletsWaitForTheManagers(t *testing.T) {
 	}
 }
 
+// The kubelets, which become external in between, have no manifest.
+func TestTheFlagLeavesAfterTheKubelets(t *testing.T) {
+	for keep, want := range map[bool]string{false: stages.SwitchToExternal, true: ""} {
+		m := opened(t, cloud(onAWS, "--enable-leader-migration"), transform.Target{KeepLeaderMigration: keep})
+		assert.Equal(t, strings.Join(m.disableLeaderMigration().AfterManual, " "), want, keep)
+	}
+	assert.Equal(t, len(opened(t, cloud(onAWS), transform.Target{}).disableLeaderMigration().AfterManual), 0)
+}
+
 // Under the in-tree provider EC2 names the node; kubeadm's own name counts as soon
 // as the kubelet is external.
 func TestNodesOfKubeadmMayBeRenamed(t *testing.T) {

@@ -28,30 +28,21 @@ const nodeIPAM = "nodeipam"
 func (m *migration) switchToExternal() transform.Stage {
 	if m.Component != kubeManager {
 		return m.stages().Switched(stages.InOtherDocument("The manifest of kube-controller-manager makes it external; the cloud-controller-manager acquires the migration lease and needs no edit. The kubelets have no manifest, and become external at the end.",
-			action.KubeletProvider(inTree, external, "once kube-controller-manager is external on every control-plane node", "")), false)
+			action.KubeletProvider(inTree, external, "once kube-controller-manager is external on every control-plane node", "")))
 	}
 	why, _ := m.stages().SwitchWhy(false, nil)
 	return m.stages().Switch(transform.Stage{
 		Why: why +
 			"The edit also removes its configuration, with mount and volume. Change one control-plane node at a time." +
 			stages.Also(m.target.NodeIPAM, " The nodeipam controller moves to the cloud-controller-manager as well, so kube-controller-manager stops running it.") + m.move().Why(),
-		Prepare: m.credentials(),
+		Prepare: stages.Credentials(m.move(), false, aws.OfKubernetes),
 		Change:  transform.ChangeOf(m.Doc, m.target, m.switchEdit, m.checkSwitch, m.switchUndo),
 		After:   slices.Concat(m.rollOut(), m.providers(inTree, external, "at the end"), m.removeConfiguration()),
 		Caution: strings.TrimSpace("Return one node at a time to the old release, each with leader migration on. " + m.move().Caution()),
 
 		UndoBefore: m.switchUndoBefore(),
 		UndoAfter:  m.rollOut(),
-	}, false)
-}
-
-// credentials are what kubelets need for ECR where the switch moves to a release
-// that has none.
-func (m *migration) credentials() action.Preparation {
-	if !m.move().Leaves(aws.FirstWithout) {
-		return action.Preparation{}
-	}
-	return aws.ECRNeeds(aws.OfKubernetes)
+	})
 }
 
 // switchUndoBefore is what the reverse needs first: the configuration, which may have

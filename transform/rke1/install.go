@@ -135,7 +135,7 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	s.After = append(s.After, m.dropConfig()...)
 	s.UndoAfter = slices.Concat(m.configActions(), m.helmOver(valuesFile, "roll the chart back to the values of the migration"), []action.Action{stages.Rollout("wait for the new pods")})
 	s.Files = m.finalFiles
-	return m.stages().Disable(s, false)
+	return m.stages().Disable(s)
 }
 
 func (m *migration) finalFiles() ([]action.File, error) {
@@ -206,10 +206,6 @@ func inQuotes(s string) string {
 
 // cloudConfigActions bring the configuration to where the chart mounts it.
 func (m *migration) cloudConfigActions() []action.Action {
-	if m.cloudConfig() == "" {
-		return nil
-	}
-	return []action.Action{action.Create(action.SecretFromFile{
-		Namespace: "kube-system", Name: ccm.CloudConfigSecret, Key: ccm.CloudConfigKey, File: cloudConfigFile,
-	}, "before the chart, create the configuration of the provider, which the chart mounts; plan --out writes the file")}
+	from := action.SecretFromFile{Namespace: "kube-system", Name: ccm.CloudConfigSecret, Key: ccm.CloudConfigKey, File: cloudConfigFile}
+	return lists.If(m.cloudConfig() != "", action.Create(from, "before the chart, create the configuration of the provider, which the chart mounts; plan --out writes the file"))
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
+	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -24,7 +26,8 @@ import (
 func (m *migration) switchToExternal() transform.Stage {
 	why, noGap := m.switchWhy()
 	return m.stages().Switch(transform.Stage{
-		NoGap: noGap,
+		NoGap:       noGap,
+		AfterManual: lists.If(m.hidesManager(), rules.TheChart...),
 		Why: why +
 			"A block awsCloudProvider would turn the provider back to aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
 		Prepare: m.credentials(),
@@ -33,19 +36,14 @@ func (m *migration) switchToExternal() transform.Stage {
 		Caution: m.move().Caution(),
 
 		UndoAfter: []action.Action{m.taken()},
-	}, m.hidesManager())
+	})
 }
 
-// credentials are what kubelets need for ECR where the switch moves to a release
-// that has none, unless the file has a credential provider.
 func (m *migration) credentials() action.Preparation {
 	set := slices.ContainsFunc(m.places(kubelet), func(at yamledit.Node) bool {
 		return args.Has(args.OfMap(at), "image-credential-provider-config")
 	})
-	if set || !m.move().Leaves(aws.FirstWithout) {
-		return action.Preparation{}
-	}
-	return aws.ECRNeeds(aws.OfKubernetes)
+	return stages.Credentials(m.move(), set, aws.OfKubernetes)
 }
 
 // switchWhy states what the switch repairs in a file that RKE refuses.

@@ -199,7 +199,7 @@ func (m *migration) disableByValues() transform.Stage {
 	}
 	s.After = append(s.After, m.dropConfig()...)
 	s.UndoAfter = append(m.configActions(), m.helmWithValues("roll the release back to the values of the migration"), stages.Rollout("wait for the new pods"))
-	return m.stages().Disable(s, false)
+	return m.stages().Disable(s)
 }
 
 func (m *migration) leaveMigration(e *yamledit.Edit) {

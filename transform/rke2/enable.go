@@ -260,7 +260,7 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	}
 	s.After = []action.Action{stages.Rollout("after the edit, wait for the new pods")}
 	s.UndoAfter = []action.Action{stages.Rollout("wait for the new pods")}
-	return m.stages().Disable(s, false)
+	return m.stages().Disable(s)
 }
 
 func (m *migration) disableWhy() string {

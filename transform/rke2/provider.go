@@ -157,12 +157,9 @@ func (m *migration) removeCloudConfig(e *yamledit.Edit) {
 // cloudConfigActions create the Secret that the chart mounts from the one that
 // the configuration refers to.
 func (m *migration) cloudConfigActions() []action.Action {
-	config, inline := m.cloudConfig()
-	if config == "" || inline {
-		return nil
-	}
-	namespace, name, _ := referred(config)
-	return []action.Action{action.Copy(action.CopySecret{Namespace: namespace, Name: name, To: ccm.CloudConfigSecret, Key: ccm.CloudConfigKey})}
+	config, _ := m.cloudConfig()
+	namespace, name, refers := referred(config)
+	return lists.If(refers, action.Copy(action.CopySecret{Namespace: namespace, Name: name, To: ccm.CloudConfigSecret, Key: ccm.CloudConfigKey}))
 }
 
 // referred returns the Secret that a value refers to, and whether it is one.

@@ -34,19 +34,14 @@ func (m *migration) switchToExternal() transform.Stage {
 		After:     []action.Action{m.settled()},
 		Caution:   m.move().Caution(),
 		UndoAfter: []action.Action{m.settled()},
-	}, false)
+	})
 }
 
-// credentials are what kubelets need for ECR where the switch moves to a release
-// that has none, unless the file has a credential provider.
 func (m *migration) credentials() action.Preparation {
 	set := slices.ContainsFunc(m.Kinds, func(c effective.Class) bool {
 		return m.Effective(c)["image-credential-provider-config"].Value != nil
 	})
-	if set || !m.move().Leaves(aws.FirstWithout) {
-		return action.Preparation{}
-	}
-	return aws.ECRNeeds(aws.Place{Config: "/var/lib/rancher/credentialprovider/config.yaml", Folder: "/var/lib/rancher/credentialprovider/bin"})
+	return stages.Credentials(m.move(), set, aws.Place{Config: "/var/lib/rancher/credentialprovider/config.yaml", Folder: "/var/lib/rancher/credentialprovider/bin"})
 }
 
 // switchWhy reports what the switch takes away: a provider, or only a name.

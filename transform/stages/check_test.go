@@ -189,8 +189,8 @@ func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
 		return c.InOrder(Set{
 			Grant: made(c.Grant), Enable: made(c.Enable), Cordon: cordoning.Stage, Uncordon: cordoning.Release,
 			Install: made(func(s transform.Stage) transform.Stage { return c.Install(s, "do both at once") }),
-			Switch:  made(func(s transform.Stage) transform.Stage { return c.Switch(s, true) }),
-			Disable: made(func(s transform.Stage) transform.Stage { return c.Disable(s, true) }),
+			Switch:  made(c.Switch),
+			Disable: made(c.Disable),
 
 			UpgradeKubernetes: made(c.Upgrade), UpgradeCCM: made(c.UpgradedCCM),
 		})
@@ -215,8 +215,6 @@ func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
 				s := listed.Stage()
 				names = append(names, s.Name)
 				assert.Truef(t, s.Why != "" && len(s.Verify)+len(s.After) != 0, "%s: %s says nothing, or shows nothing", name, s.Name)
-				want := map[string][]string{SwitchToExternal: {InstallCCM}, DisableLeaderMigration: {SwitchToExternal}}[s.Name]
-				assert.Truef(t, slices.Equal(s.AfterManual, want), "%s: %s comes after %v", name, s.Name, s.AfterManual)
 			}
 			assert.EqualSlices(t, names, c.want, name)
 		}

@@ -99,12 +99,8 @@ func (c Cluster) DisableWhy() string {
 	return disableWhy + expect(c.gap(&disableMigration)) + "." + c.shortWhy(c.Electors.Cloud, leadermigration.CloudTimings(), disableShortWhy)
 }
 
-// Disable completes the stage of a format. unseen says that its document does not show
-// whether the switch was done.
-func (c Cluster) Disable(own transform.Stage, unseen bool) transform.Stage {
+// Disable completes the stage of a format.
+func (c Cluster) Disable(own transform.Stage) transform.Stage {
 	own.Verify = append(own.Verify, c.managerRuns())
-	if unseen {
-		own.AfterManual = []string{SwitchToExternal}
-	}
 	return own
 }

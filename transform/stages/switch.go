@@ -63,26 +63,16 @@ const (
 	leaseStays = "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it"
 )
 
-// Switch completes the stage of a format. unseen says that its document does not show
-// whether install-ccm was done.
-func (c Cluster) Switch(own transform.Stage, unseen bool) transform.Stage {
+// Switch completes the stage of a format.
+func (c Cluster) Switch(own transform.Stage) transform.Stage {
 	own.Before = append(own.Before, c.beforeSwitch()...)
 	own.UndoAfter = append(own.UndoAfter, c.lease(leaseStays)...)
-	return c.Switched(own, unseen)
+	return c.Switched(own)
 }
 
 // Switched completes the stage of a document without kube-controller-manager.
-func (c Cluster) Switched(own transform.Stage, unseen bool) transform.Stage {
-	own.Verify = append(own.Verify, c.held(After(SwitchToExternal, c.Target).Lease)...)
-	return Registered(own, unseen)
-}
-
-// Registered completes the stage of a document for kubelets alone.
-func Registered(own transform.Stage, unseen bool) transform.Stage {
-	own.Verify = append(own.Verify, action.ProviderIDs())
-	if unseen {
-		own.AfterManual = []string{InstallCCM}
-	}
+func (c Cluster) Switched(own transform.Stage) transform.Stage {
+	own.Verify = append(append(own.Verify, c.held(After(SwitchToExternal, c.Target).Lease)...), action.ProviderIDs())
 	return own
 }
 
@@ -122,6 +112,15 @@ func (c Cluster) beforeSwitch() []action.Action {
 		return []action.Action{Rollout("before the edit, the cloud-controller-manager must run on every control plane")}
 	}
 	return append([]action.Action{Rollout("before the edit, the cloud-controller-manager must run on every control plane, with --enable-leader-migration=true, waiting for the lease")}, lease...)
+}
+
+// Credentials are what kubelets need for ECR where a stage moves the cluster to a release that has none, unless they have a
+// credential provider.
+func Credentials(move k8s.Upgrade, provided bool, at aws.Place) action.Preparation {
+	if provided || !move.Leaves(aws.FirstWithout) {
+		return action.Preparation{}
+	}
+	return aws.ECRNeeds(at)
 }
 
 // External reports whether the switch is in the document of a plan.
