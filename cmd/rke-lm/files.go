@@ -152,8 +152,11 @@ func (o *options) review(c *cobra.Command, work run.Review, paths []string) erro
 		return errors.New("--base is not set; set it to the branch into which the change is merged, such as origin/main")
 	}
 	work.Paths, work.Config, work.Kinds = paths, o.config, choiceKinds()
-	work.Choose = func(file string, settings []review.Setting) (run.Options, bool, error) {
-		err := o.choose(c.Flags(), file, settings)
+	work.Choose = func(file string, settings []review.Setting) (_ run.Options, excluding bool, err error) {
+		if file != "" {
+			err = o.apply(c.Flags(), file, settings)
+		}
+		err = cmp.Or(err, o.leaveOut(), o.CheckFormat(), o.Check())
 		return o.Options, o.configured["exclude"], err
 	}
 	reviewed, err := work.Run(c.Context())
@@ -166,14 +169,6 @@ func (o *options) review(c *cobra.Command, work run.Review, paths []string) erro
 	}
 	all.WriteReview(reviewed.Result)
 	return withCode(all.Code)
-}
-
-// choose sets the flags from the settings that count.
-func (o *options) choose(flags *pflag.FlagSet, file string, settings []review.Setting) (err error) {
-	if file != "" {
-		err = o.apply(flags, file, settings)
-	}
-	return cmp.Or(err, o.leaveOut(), o.CheckFormat(), o.Check())
 }
 
 func newApply(o *options) *cobra.Command {

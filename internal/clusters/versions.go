@@ -78,11 +78,6 @@ func (r Requested) Has(name string) bool {
 // Earlier is the name of a file before the change.
 func (v *Comparison) Earlier(file string) string { return cmp.Or(v.was[file], file) }
 
-// Patterns are those that leave out changed files.
-func (v *Comparison) Patterns() []string {
-	return lists.Keys(v.Before.Excluded, v.After.Excluded)
-}
-
 // Compare reads the files that differ between a commit and another one, or with "" the
 // working tree.
 func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to string, requested Requested) (*Comparison, error) {
@@ -263,7 +258,8 @@ func (v *Comparison) neighbors() error {
 		if err != nil {
 			return err
 		}
-		if v.touched[path.Join(path.Dir(p), planfolder.PlanFile)] || v.mayGroup(f, text) || v.affected[p] && (v.words(text) || yamledit.Disguised(text)) {
+		grouped := p == v.values || v.values != "" && v.requested.Has(p) && v.words(text) || v.Shared(text)
+		if grouped || v.touched[path.Join(path.Dir(p), planfolder.PlanFile)] || v.affected[p] && (v.words(text) || yamledit.Disguised(text)) {
 			v.Before.files, v.After.files = append(v.Before.files, f), append(v.After.files, f)
 		}
 	}
@@ -281,13 +277,6 @@ func (v *Comparison) Rest() []source.Source {
 	return slices.DeleteFunc(v.sources(files), source.Source.OtherForm)
 }
 
-// mayGroup reports whether a file that did not change may describe a cluster together with one that
-// did.
-func (v *Comparison) mayGroup(f git.File, text []byte) bool {
-	linked := v.values != "" && v.requested.Has(f.Path) && v.words(text)
-	return f.Path == v.values || linked || v.Shared(text)
-}
-
 // sources are files, each read when it is reached.
 func (v *Comparison) sources(files []git.File) []source.Source {
 	slices.SortFunc(files, func(a, b git.File) int { return strings.Compare(a.Path, b.Path) })
@@ -301,4 +290,102 @@ func (v *Comparison) sources(files []git.File) []source.Source {
 		s.Values, s.Named = f.Path == v.values, v.unnamed[f.Path]
 		return s
 	})
+}
+
+// version is the files that a repository has before or after a change, for overlays.
+type version struct {
+	*git.Repository
+	tree git.Tree
+}
+
+// Top implements source.Version.
+func (v version) Top(string) string { return v.Repository.Top() }
+
+// Folders implements source.Version.
+func (v version) Folders(top string) []string {
+	of := map[string]bool{}
+	for p := range v.tree {
+		of[filepath.Join(top, path.Dir(p))] = true
+	}
+	return lists.Keys(of)
+}
+
+// mostLinks is how many links a path has at most.
+const mostLinks = 40
+
+// Real implements source.Version.
+func (v version) Real(at string) string {
+	rel, err := filepath.Rel(v.Repository.Top(), at)
+	if err != nil {
+		return at
+	}
+	rel = filepath.ToSlash(rel)
+	for range mostLinks {
+		link := ""
+		for p := rel; p != "." && p != "/"; p = path.Dir(p) {
+			if f, is := v.tree[p]; is && f.Kind() != "" {
+				link = p
+			}
+		}
+		if link == "" {
+			break
+		}
+		rel = path.Join(v.Target(v.tree[link]), strings.TrimPrefix(rel, link))
+	}
+	return filepath.Join(v.Repository.Top(), rel)
+}
+
+// file is the regular file at a path.
+func (v version) file(at string) (f git.File, found bool) {
+	rel, err := filepath.Rel(v.Repository.Top(), at)
+	f, found = v.tree[filepath.ToSlash(rel)]
+	return f, err == nil && found && f.Kind() == ""
+}
+
+// Has implements source.Version.
+func (v version) Has(at string) bool {
+	_, found := v.file(at)
+	return found
+}
+
+// Read implements source.Version.
+func (v version) Read(at string) ([]byte, error) {
+	switch f, found := v.file(at); {
+	case !found:
+		return nil, fs.ErrNotExist
+	case f.Hash == "":
+		return source.Disk{}.Read(at)
+	default:
+		return v.Repository.Read(f, source.MostText)
+	}
+}
+
+// overlaid makes files that did not change part of both versions if what is laid over them did.
+func (v *Comparison) overlaid() {
+	all, requested := map[string]bool{}, map[string]bool{}
+	for _, c := range v.Changes {
+		for _, f := range []*git.File{c.Before, c.After} {
+			if f != nil {
+				at := filepath.Join(v.repo.Top(), f.Path)
+				all[at], requested[at] = true, v.touched[f.Path]
+			}
+		}
+	}
+	for _, o := range []*source.Overlays{v.Before.Overlays, v.After.Overlays} {
+		some, every := o.Affected(requested), o.Affected(all)
+		for p := range v.Before.tree {
+			if v.within(some, p) || v.within(every, p) && v.requested.Has(p) {
+				v.affected[p], v.folders[path.Dir(p)] = true, true
+			}
+		}
+	}
+}
+
+// within reports whether a file, or a folder of the repository around it, is one of some.
+func (v *Comparison) within(some map[string]bool, p string) bool {
+	at, top := filepath.Join(v.repo.Top(), p), v.repo.Top()
+	for at != top && !some[at] {
+		at = filepath.Dir(at)
+	}
+	return some[at]
 }

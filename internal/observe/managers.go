@@ -30,17 +30,12 @@ var usualPods = []string{
 	"k8s-app in (" + observed.KubeManager + "," + observed.CloudManager + "," + aws.Manager + ")",
 }
 
-// readManagers reads the managers and then what they may do, which depends on
-// who they are.
+// readManagers reads the managers, and then asks the authorizer what their identities may do with their leases. A create
+// has no name yet.
 func (o *Observer) readManagers(ctx context.Context, out *observed.Observation) error {
 	if err := o.Managers(ctx, out); err != nil {
 		return err
 	}
-	return o.readReviews(ctx, out)
-}
-
-// readReviews asks the authorizer what the identities of the managers may do with their leases. A create has no name yet.
-func (o *Observer) readReviews(ctx context.Context, out *observed.Observation) error {
 	out.Reviews = check.Questions(out.Managers)
 	return kube.ForEach(len(out.Reviews), func(i int) error {
 		asked := &out.Reviews[i]

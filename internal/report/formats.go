@@ -154,7 +154,7 @@ func (r *Results) WriteSARIF(w io.Writer) {
 		at, known := index[f.Rule]
 		if !known {
 			at = len(rules)
-			index[f.Rule], rules = at, append(rules, sarifRule(r.rule(f.Rule)))
+			index[f.Rule], rules = at, append(rules, r.sarifRule(f.Rule))
 		}
 		results = append(results, sarifResult(f, at))
 	}
@@ -177,16 +177,18 @@ func (r *Results) WriteSARIF(w io.Writer) {
 
 func sarifText(text string) object { return object{"text": text} }
 
-func sarifRule(r transform.Rule) object {
-	out := object{"id": r.ID, "helpUri": rulesPage}
-	if former := transform.FormerName(r.ID); former != "" {
+// sarifRule is what is known of a rule; only its name for one that no table has.
+func (r *Results) sarifRule(id string) object {
+	rule, _ := lists.Find(r.Rules, func(rule transform.Rule) bool { return rule.ID == id })
+	out := object{"id": id, "helpUri": rulesPage}
+	if former := transform.FormerName(id); former != "" {
 		out["deprecatedIds"] = []string{former}
 	}
-	if r.Doc != "" {
-		out["shortDescription"] = sarifText(r.Doc)
+	if rule.Doc != "" {
+		out["shortDescription"] = sarifText(rule.Doc)
 	}
-	if r.Severity != "" {
-		out["defaultConfiguration"] = object{"level": r.Severity}
+	if rule.Severity != "" {
+		out["defaultConfiguration"] = object{"level": rule.Severity}
 	}
 	return out
 }

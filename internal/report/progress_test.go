@@ -24,7 +24,7 @@ type screen struct {
 
 func newScreen(columns int) *screen {
 	s := &screen{}
-	s.progress = NewProgress(&s.Buffer, func() int { return columns })
+	s.progress = &Progress{terminal: &s.Buffer, width: func() int { return columns }}
 	return s
 }
 

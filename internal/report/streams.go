@@ -88,7 +88,7 @@ func ProgressOn(out, err io.Writer) (newOut, newErr io.Writer, p *Progress) {
 	if !IsTerminal(err) || os.Getenv("TERM") == "dumb" || isPipe(out) {
 		return out, err, nil
 	}
-	p = NewProgress(err, func() int { return Width(err) })
+	p = &Progress{terminal: err, width: func() int { return Width(err) }}
 	if IsTerminal(out) {
 		out = p.Over(out)
 	}
@@ -279,11 +279,6 @@ type Progress struct {
 
 	stop  context.CancelFunc
 	shown sync.WaitGroup
-}
-
-// NewProgress shows progress on a terminal.
-func NewProgress(terminal io.Writer, width func() int) *Progress {
-	return &Progress{terminal: terminal, width: width}
 }
 
 // Start begins work. It ends with ctx, or with End: then the line is removed.

@@ -163,13 +163,6 @@ func (r *Results) All() []transform.Finding {
 // once leaves out what is repeated.
 func once(list []transform.Finding) []transform.Finding { return lists.Distinct(Findings(list)) }
 
-// rule returns what is known of a rule; only its name for one that no table has.
-func (r *Results) rule(id string) transform.Rule {
-	rule, _ := lists.Find(r.Rules, func(rule transform.Rule) bool { return rule.ID == id })
-	rule.ID = id
-	return rule
-}
-
 // explained is a finding with what to do.
 func explained(f transform.Finding) string {
 	if f.Fix == "" {

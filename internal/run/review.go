@@ -139,7 +139,7 @@ func (r *reviewing) compare(ctx context.Context) error {
 	if err := r.checkValues(after); err != nil {
 		return err
 	}
-	for _, pattern := range v.Patterns() {
+	for _, pattern := range lists.Keys(v.Before.Excluded, v.After.Excluded) {
 		result.Found(r.leftOut(ctx, pattern, v, t.Accept)...)
 	}
 	pairs := review.Pairs(before, after, v.Earlier)

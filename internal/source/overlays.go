@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,21 +113,21 @@ func (o *Overlays) kustomizing(dir string, shown func(string) string) string {
 
 // Affected returns the files of the version that kustomizations take over, and the bundles of Fleet,
 // whose own files or patches are among those that changed.
-func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
+func (o *Overlays) Affected(changed map[string]bool) map[string]bool {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	shown, seen, top := display(""), map[*kustomization]bool{}, o.Version.Top(".")
+	shown, seen, top, paths := display(""), map[*kustomization]bool{}, o.Version.Top("."), map[string]bool{}
 	var add func(*kustomization)
 	add = func(k *kustomization) {
 		if seen[k] {
 			return
 		}
 		seen[k] = true
-		for _, at := range slices.Sorted(maps.Keys(k.refs)) {
+		for at := range k.refs {
 			if below := o.at(at, shown); below != nil {
 				add(below)
 			} else {
-				paths = append(paths, at)
+				paths[at] = true
 			}
 		}
 	}
@@ -142,13 +141,13 @@ func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 	}
 	for file := range changed {
 		if slices.Contains(kustomize.FileNames(), filepath.Base(file)) {
-			paths = append(paths, filepath.Dir(file)) // what it does not have is applied no more
+			paths[filepath.Dir(file)] = true // what it does not have is applied no more
 		}
 		for dir := file; dir != top && dir != filepath.Dir(dir); {
 			dir = filepath.Dir(dir)
 			bundle := filepath.Join(dir, kustomize.FleetFile)
 			if _, err := o.Version.Read(bundle); file == bundle || file == filepath.Join(dir, kustomize.FleetIgnore) || err == nil && strings.HasPrefix(file, filepath.Join(dir, "overlays")+string(filepath.Separator)) {
-				paths = append(paths, dir)
+				paths[dir] = true
 			}
 		}
 	}
