@@ -148,7 +148,9 @@ stage as a small diff, and changes only what the stage promises.`,
 	oneOf(root, "color", []string{report.ColorAuto, report.ColorAlways, report.ColorNever})
 	root.PersistentFlags().BoolVar(&o.noColor, "no-color", false, "the same as --color never")
 	root.PersistentFlags().StringVar(&o.config, "config", "", "YAML file with migration options, such as end-state: external; flags on the command line take precedence")
-	helpFlags(root.PersistentFlags())
+	root.PersistentFlags().BoolP("help", "h", false, "print the usage") // it fits on a screen
+	root.PersistentFlags().BoolFunc("help-all", "explain all flags", func(v string) error { return root.PersistentFlags().Set("help", v) })
+	root.PersistentFlags().Lookup("help-all").DefValue = "false"
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		if c.Name() == cobra.ShellCompRequestCmd {
 			o.completeFlags(root)

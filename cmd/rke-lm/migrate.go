@@ -71,7 +71,11 @@ no other cluster starts, and those in progress finish. The end is a report.`,
 		return m.start(c, migrate.Forward)
 	}
 	o.clusterFlags(c)
-	m.wavesFlags(c.Flags())
+	c.Flags().StringArrayVar(&m.work.Canaries, "canary", nil, "a cluster of the first wave, in which no failure is tolerated (repeatable)")
+	c.Flags().IntVar(&m.work.Size, "wave-size", 0, "number of clusters in each of the other waves (default: one wave with all of them)")
+	c.Flags().IntVar(&m.work.Limits.Unavailable, "max-unavailable", 1, "most clusters that are migrated at the same time")
+	c.Flags().IntVar(&m.work.Limits.Failures, "max-failures", 0, "most clusters that can fail before no other one starts")
+	group(c.Flags(), wavesGroup)
 	m.flags(c)
 	c.Flags().StringVar(&m.work.Chosen.Until, "until", "", "the last stage to apply (default: all)")
 	c.Flags().BoolVar(&m.work.Chosen.EtcdSnapshot, "etcd-snapshot", false, "take an etcd snapshot with Rancher before the first write and before the switch")
@@ -83,14 +87,6 @@ no other cluster starts, and those in progress finish. The end is a report.`,
 
 // wavesFlags are those that only many clusters have.
 var wavesFlags = []string{"canary", "wave-size", "max-unavailable", "max-failures"}
-
-func (c *runOptions) wavesFlags(f *pflag.FlagSet) {
-	f.StringArrayVar(&c.work.Canaries, "canary", nil, "a cluster of the first wave, in which no failure is tolerated (repeatable)")
-	f.IntVar(&c.work.Size, "wave-size", 0, "number of clusters in each of the other waves (default: one wave with all of them)")
-	f.IntVar(&c.work.Limits.Unavailable, "max-unavailable", 1, "most clusters that are migrated at the same time")
-	f.IntVar(&c.work.Limits.Failures, "max-failures", 0, "most clusters that can fail before no other one starts")
-	group(f, wavesGroup)
-}
 
 // checkWaves refuses them for one cluster, where they mean nothing.
 func (c *runOptions) checkWaves(f *pflag.FlagSet) error {

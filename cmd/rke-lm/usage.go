@@ -60,13 +60,6 @@ var (
 	rare    = []string{"against", "all-pods", "audit-log", "canary-service", "canonical", "dump", "max-bytes", "replace", "restart-command", "verbose"}
 )
 
-// helpFlags adds --help, which fits on a screen, and --help-all.
-func helpFlags(f *pflag.FlagSet) {
-	f.BoolP("help", "h", false, "print the usage")
-	f.BoolFunc("help-all", "explain all flags", func(v string) error { return f.Set("help", v) })
-	f.Lookup("help-all").DefValue = "false"
-}
-
 // help prints what a command does, or the first paragraph of it, and its usage.
 func help(c *cobra.Command, _ []string) {
 	text := cmp.Or(c.Long, c.Short)

@@ -17,6 +17,7 @@ type identity struct {
 }
 
 func identify(info fs.FileInfo) identity {
-	s := info.Sys().(*syscall.Stat_t) // as the os package has it
-	return identity{links: uint64(s.Nlink), uid: int(s.Uid), gid: int(s.Gid)} // of other sizes elsewhere
+	s := info.Sys().(*syscall.Stat_t) // that of the os package
+	// They are of other sizes elsewhere.
+	return identity{links: uint64(s.Nlink), uid: int(s.Uid), gid: int(s.Gid)}
 }

@@ -43,7 +43,9 @@ func (r *run) planFirst(ctx context.Context) error {
 	t := &r.Planner.Target // towards a later release, each minor is a run of its own
 	t.Version, t.Upgrade = p.Target.Version, p.Target.Upgrade
 	if !r.back() && p.Target.Situation == transform.Broken {
-		return hanging(p)
+		// Its machines wait for a change that lets them start: no check of a run would pass before it.
+		return transform.NotMigratable(p.Start[0].Root(), "the provider aws keeps the components of "+p.Cluster.Version+" from starting, so the cluster has no state that a run could check",
+			"write the stages one after another with rke-lm apply --cluster, and wait for the machines in between; see docs/past-1.26.md")
 	}
 	r.cordon.mark = stages.Mark(p.Cluster.Name)
 	if r.todo, err = r.names(p); err == nil {
@@ -185,13 +187,6 @@ func (r *run) upgraded(ctx context.Context) (*rollout.Release, error) {
 		return nil, err
 	}
 	return r.helm.replaced(ctx, upgrades)
-}
-
-// hanging refuses a cluster whose machines wait for a change that lets them start: no check
-// of a run would pass before it.
-func hanging(p *plan.Plan) error {
-	return transform.NotMigratable(p.Start[0].Root(), "the provider aws keeps the components of "+p.Cluster.Version+" from starting, so the cluster has no state that a run could check",
-		"write the stages one after another with rke-lm apply --cluster, and wait for the machines in between; see docs/past-1.26.md")
 }
 
 // allow refuses a rollback out of order, and a migration that is known to get stuck, or that would

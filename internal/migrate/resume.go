@@ -251,13 +251,13 @@ func (r *fleet) resumed(ctx context.Context, cluster string, from transition.Sta
 	failed := r.was(cluster)
 	if from == transition.Running {
 		failed = retried(ctx, waits, func() error { return Forward(ctx, o) })
-		gate := (*Gate)(nil)
+		gate, end := (*Gate)(nil), (*End)(nil)
 		switch {
 		case ctx.Err() != nil && failed != nil:
 			return transition.Running, failed
 		case errors.As(failed, &gate):
 			return transition.Gated, failed
-		case failed == nil || !r.Resume.Rollback() || !revertible(failed):
+		case failed == nil || !r.Resume.Rollback() || !errors.As(failed, &end) || end.Outcome.Revert == "": // or nothing is to be undone
 			return "", failed
 		}
 		r.news <- news{cluster: cluster, state: transition.Reverting, err: failed}
@@ -276,12 +276,6 @@ func (r *fleet) resumed(ctx context.Context, cluster string, from transition.Sta
 func (r *fleet) was(cluster string) error {
 	m, _ := lists.Find(r.Resume.Members, func(m Member) bool { return m.Cluster == cluster })
 	return cmp.Or(m.Err, errors.New("it failed before this run"))
-}
-
-// revertible reports whether a run that failed got so far that there can be something to undo.
-func revertible(err error) bool {
-	end := (*End)(nil)
-	return errors.As(err, &end) && end.Outcome.Revert != ""
 }
 
 // retried does something again while another run has the lock, and for a while if permissions are missing.

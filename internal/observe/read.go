@@ -305,18 +305,12 @@ func (o *Observer) readRancher(ctx context.Context, out *observed.Observation) (
 	if len(planes) > 0 && err == nil {
 		err = o.readPlans(ctx, out)
 	}
-	return withheld(out, err)
-}
-
-// withheld notes the rights whose lack an error tells of, and returns any other error.
-func withheld(out *observed.Observation, err error) error {
 	err = kube.Refusal(err)
-	denied, is := errors.AsType[*kube.Denied](err)
-	if !is || denied.Expired {
-		return err
+	if denied, is := errors.AsType[*kube.Denied](err); is && !denied.Expired {
+		out.Withheld = append(out.Withheld, denied.Missing...)
+		return nil
 	}
-	out.Withheld = append(out.Withheld, denied.Missing...)
-	return nil
+	return err
 }
 
 func keepControlPlane(c *rollout.ControlPlane) observed.ControlPlane {

@@ -85,7 +85,7 @@ func keepService(s *corev1.Service, kept []observed.Service) []observed.Service 
 	case s.DeletionTimestamp != nil:
 		out.Asked = s.DeletionTimestamp.UTC()
 	default:
-		out.Asked = lastChange(&s.ObjectMeta, setsType) // it may have been of another type for years
+		out.Asked = lastChange(&s.ObjectMeta, func(f metav1.ManagedFieldsEntry) bool { return k8s.Sets(f, "f:spec", "f:type") }) // it may have been of another type for years
 	}
 	return append(kept, out)
 }
@@ -95,8 +95,6 @@ func keepService(s *corev1.Service, kept []observed.Service) []observed.Service 
 func otherController(s *corev1.Service) bool {
 	return s.Spec.LoadBalancerClass != nil || slices.Contains([]string{"external", "nlb-ip"}, s.Annotations[aws.LoadBalancerType])
 }
-
-func setsType(f metav1.ManagedFieldsEntry) bool { return k8s.Sets(f, "f:spec", "f:type") }
 
 // written returns the newest of the times that the API server itself wrote into an
 // object: when it was made, and when it last changed.

@@ -129,8 +129,10 @@ func NewPlan(p *plan.Plan, stage string, brief bool) Plan {
 	for i, s := range p.Steps {
 		if stage == "" || s.Stage.Name == stage {
 			shown := newStage(s, p.Target)
-			if !brief || s.Stage.Name == out.Status.Next {
-				shown.Diff = diffOf(s)
+			for _, r := range s.Documents {
+				if r.Changes() && (!brief || s.Stage.Name == out.Status.Next) {
+					shown.Diff += Diff(r.Before, r.After)
+				}
 			}
 			shown.number = i + 1
 			shown.past = stages.Around(s.Stage.Name) && !p.Left()
@@ -138,16 +140,6 @@ func NewPlan(p *plan.Plan, stage string, brief bool) Plan {
 		}
 	}
 	return out
-}
-
-// diffOf is that of all documents that a stage changes.
-func diffOf(s plan.Step) (diff string) {
-	for _, r := range s.Documents {
-		if r.Changes() {
-			diff += Diff(r.Before, r.After)
-		}
-	}
-	return diff
 }
 
 func newStage(s plan.Step, t transform.Target) Stage {

@@ -19,7 +19,11 @@ import (
 // WritePlan writes a plan for people: what stops it, and the next stage; or whole, with all stages.
 func (c *Collector) WritePlan(plan Plan, whole bool) {
 	w, p := c.Out, c.Palette
-	writeHead(w, p, plan)
+	fmt.Fprintf(w, "%s  %s  %s\n", p.paint(bold, title(plan)), release(plan), p.paint(dim, places(plan)))
+	fmt.Fprintf(w, "provider: %s  situation: %s\n", plan.Status.Provider, plan.Status.Situation)
+	if plan.Status.EndState != "" {
+		fmt.Fprintln(w, p.Wrap("end state: "+plan.Status.EndState, ""))
+	}
 	if !whole {
 		c.writeOthers(plan)
 	}
@@ -50,15 +54,6 @@ func (c *Collector) decision(of Plan) string {
 		return ""
 	}
 	return c.verify(next, of.Status.Live)
-}
-
-// writeHead writes what the cluster is.
-func writeHead(w io.Writer, p Palette, plan Plan) {
-	fmt.Fprintf(w, "%s  %s  %s\n", p.paint(bold, title(plan)), release(plan), p.paint(dim, places(plan)))
-	fmt.Fprintf(w, "provider: %s  situation: %s\n", plan.Status.Provider, plan.Status.Situation)
-	if plan.Status.EndState != "" {
-		fmt.Fprintln(w, p.Wrap("end state: "+plan.Status.EndState, ""))
-	}
 }
 
 // writeStages writes the table of the stages, and what was found in the cluster as a whole.

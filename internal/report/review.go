@@ -295,7 +295,11 @@ func (c ReviewedCluster) writeMarkdown(w io.Writer) {
 			lines = append(lines, "  "+k.Name+":")
 			lines = append(lines, changedLines(k)...)
 		}
-		fmt.Fprintf(w, "Class %s%s\n\n", inline(class.Name), otherClass(class))
+		kind := ":"
+		if class.Kind != review.Changed {
+			kind = " " + string(class.Kind)
+		}
+		fmt.Fprintf(w, "Class %s%s\n\n", inline(class.Name), kind)
 		if len(lines) > 0 {
 			fmt.Fprintln(w, fenced("diff", strings.Join(lines, "\n")))
 		}
@@ -306,11 +310,4 @@ func (c ReviewedCluster) writeMarkdown(w io.Writer) {
 	if len(c.Edits) > 0 {
 		fmt.Fprintln(w)
 	}
-}
-
-func otherClass(c review.Class) string {
-	if c.Kind == review.Changed {
-		return ":"
-	}
-	return " " + string(c.Kind)
 }

@@ -160,7 +160,8 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamled
 	made := &Applied{Known: true, Target: t, Planned: t}
 	var saved plan.Saved
 	if a.saved() {
-		saved, made.Known = a.picked(f)
+		saved, made.Known = plan.Pick(a.Saved, f.Format.Identify(f.Docs[0]), f.Docs, a.Undo != "")
+		saved.Target.ManualDone = slices.Concat(saved.Target.ManualDone, a.Options.Target.ManualDone) // confirmed since
 		made.Target, made.Planned = saved.Target, saved.Target
 	}
 	steps, manual, err := a.steps(f, saved, made)
@@ -221,13 +222,6 @@ func begin(f clusters.Cluster) string {
 		return file + ": "
 	}
 	return file + ": " + of.Title() + ": "
-}
-
-// picked is the saved plan of a cluster, with the manual stages that are confirmed since.
-func (a Apply) picked(f clusters.Cluster) (plan.Saved, bool) {
-	plan, ok := plan.Pick(a.Saved, f.Format.Identify(f.Docs[0]), f.Docs, a.Undo != "")
-	plan.Target.ManualDone = slices.Concat(plan.Target.ManualDone, a.Options.Target.ManualDone)
-	return plan, ok
 }
 
 // blockedSince blocks steps for errors that earlier versions of rke-lm did not find as they planned them.
