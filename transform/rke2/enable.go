@@ -275,14 +275,11 @@ func (m *migration) disableWhy() string {
 
 func (m *migration) disableEdit(e *yamledit.Edit) {
 	ed, chart, found := m.editChart(e)
-	switch {
-	case !found && m.target.KeepLeaderMigration:
-		return
-	case !found:
+	if found {
+		chart.StopMigrating(ed, m.finalTag(chart), m.target.KeepLeaderMigration)
+	} else if !m.target.KeepLeaderMigration {
 		m.editWorkload(e, false)
-		return
 	}
-	chart.StopMigrating(ed, m.finalTag(chart), m.target.KeepLeaderMigration)
 }
 
 // finalTag returns the image tag that the chart has to have at the end, or "".
@@ -291,17 +288,12 @@ func (m *migration) finalTag(chart ccm.Chart) string {
 }
 
 func (m *migration) checkDisable(after *migration) error {
-	if err := m.check(after, unchanged); err != nil {
+	chart, _, err := after.chart()
+	if err := cmp.Or(m.check(after, unchanged), err); err != nil || m.target.KeepLeaderMigration {
 		return err
 	}
-	if w, found := after.workload(); found && !m.target.KeepLeaderMigration {
-		return checkWorkload(w, false)
-	}
-	chart, found, err := after.chart()
-	if err != nil || !found || m.target.KeepLeaderMigration {
-		return err
-	}
-	return chart.CheckLeft()
+	w, _ := after.workload()
+	return cmp.Or(checkWorkload(w, false), chart.CheckLeft())
 }
 
 // disableUndo gives the chart its flag back. The image stays: it is the one of the

@@ -160,7 +160,7 @@ func (m *migration) newManifest() (string, error) {
 		return "", options.Unknown(m.Root.Get("spec", "kubernetesVersion"))
 	}
 	if options.MigrationConfig {
-		config, err := m.cloudManagerConfig(options.Tag())
+		config, err := ccm.MigrationConfigManifest(m.RKEConfig(), m.Version, options.Tag(), m.target.LeaseName)
 		if err != nil {
 			return "", err
 		}

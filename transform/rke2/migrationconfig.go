@@ -130,22 +130,8 @@ func (m *migration) withdrawConfig(e *transform.Reverse) {
 	}
 }
 
-// managerConfigMap returns the ConfigMap with kube-controller-manager's
-// configuration. Rancher reads it on its own side, where it has to be authorized
-// for the cluster by an annotation.
-func (m *migration) managerConfigMap() (string, error) {
-	config, err := leadermigration.Make(leadermigration.Config{Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.target.LeaseName})
-	if err != nil {
-		return "", err
-	}
-	return ccm.Holding("ConfigMap", yamledit.Map{
-		{Key: "annotations", Value: yamledit.Map{{Key: authorizedKey, Value: m.Name}}},
-		{Key: "name", Value: m.Name + configSuffix},
-		{Key: "namespace", Value: m.Namespace},
-	}, "data", leadermigration.ConfigFile, config)
-}
-
-// ownConfigMap is the object of managerConfigMap.
+// ownConfigMap is the object with kube-controller-manager's configuration. Rancher reads it on its own side, where it has to be
+// authorized for the cluster by an annotation.
 func (m *migration) ownConfigMap() effective.Object {
 	return effective.Object{Kind: kindConfigMap, Name: m.Name + configSuffix}
 }
@@ -165,14 +151,16 @@ func (m *migration) enableFiles() ([]action.File, error) {
 	if !m.suppliesConfig() {
 		return nil, nil
 	}
-	text, err := m.managerConfigMap()
+	config, err := leadermigration.Make(leadermigration.Config{Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.target.LeaseName})
+	if err != nil {
+		return nil, err
+	}
+	text, err := ccm.Holding(kindConfigMap, yamledit.Map{
+		{Key: "annotations", Value: yamledit.Map{{Key: authorizedKey, Value: m.Name}}},
+		{Key: "name", Value: m.Name + configSuffix},
+		{Key: "namespace", Value: m.Namespace},
+	}, "data", leadermigration.ConfigFile, config)
 	return []action.File{{Name: configMapFile, Content: text}}, err
-}
-
-// cloudManagerConfig returns the ConfigMap with the configuration of the
-// cloud-controller-manager, whose image has a tag.
-func (m *migration) cloudManagerConfig(tag string) (string, error) {
-	return ccm.MigrationConfigManifest(m.RKEConfig(), m.Version, tag, m.target.LeaseName)
 }
 
 // completeConfig adds the ConfigMap that a chart mounts, or will mount, where the
@@ -181,7 +169,7 @@ func (m *migration) completeConfig(ed ccm.Edits, chart ccm.Chart) {
 	if file := chart.ConfigFile(); !m.configured() || file != "" && !chart.OwnConfig() || ccm.FindMigrationConfig(ed.Documents()) >= 0 {
 		return
 	}
-	text, err := m.cloudManagerConfig(cmp.Or(chart.ImageTag(), m.chartOptions().Tag()))
+	text, err := ccm.MigrationConfigManifest(m.RKEConfig(), m.Version, cmp.Or(chart.ImageTag(), m.chartOptions().Tag()), m.target.LeaseName)
 	ed.File.Fail(err)
 	ed.In.Append(text)
 }

@@ -85,8 +85,8 @@ func TestBothManagersGetAConfigurationThatFits(t *testing.T) {
 // the other.
 func fits(t *testing.T, m *migration) {
 	t.Helper()
-	text := assert.Value(m.managerConfigMap())(t)
-	object := parse(t, text).Root()
+	files := assert.Value(m.enableFiles())(t)
+	object := parse(t, files[0].Content).Root()
 	name, _ := object.Get("metadata", "annotations", "rke.cattle.io/object-authorized-for-clusters").String()
 	assert.Truef(t, name == m.Name, "the ConfigMap is authorized for %q", name)
 	manager := configurationIn(t, object.Get("data", leadermigration.ConfigFile))

@@ -170,7 +170,8 @@ func clusterRules() []rule {
 			Doc: "The provider is external without disable-cloud-controller: true, which prevents RKE2's stub cloud controller from giving nodes the provider ID rke2://; it must not run together with the cloud-controller-manager. A warning up to RKE2 1.35, where any cloud-provider-name also disables the stub."}.Because(
 			"The stub and the AWS manager both initialize nodes; the one that comes first sets the provider ID, which cannot be changed.", "rancher/rke2 pkg/rke2/rke2_linux.go: up to 1.35 any provider name disables it, from 1.36 on only the key does", "Set disable-cloud-controller: true for control planes.", "Up to RKE2 1.35, where it is a warning."),
 			Check: func(m *migration, found *transform.Findings) {
-				stops := m.nameStopsStub()
+				// whether the provider's name turns the stub off for every control plane
+				stops := !k8s.From(m.move().Reached(), "v1.36") && !m.anyControlPlane(func(c effective.Config) bool { return c.Text(providerKey) == "" })
 				if m.stage == stages.InstallCCM && stops {
 					return // it does not run, and the switch writes the key
 				}
@@ -343,12 +344,6 @@ func (m *migration) inTreeNodes() []yamledit.Node {
 func (m *migration) wantsNoStub(config effective.Config, stopped bool) bool {
 	provider := config.Provider(managerArgs)
 	return provider == external || provider == inTree && m.onlyNamesNodes() && !stopped
-}
-
-// nameStopsStub reports whether the provider's name turns the stub off for every
-// control plane.
-func (m *migration) nameStopsStub() bool {
-	return !k8s.From(m.move().Reached(), "v1.36") && !m.anyControlPlane(func(c effective.Config) bool { return c.Text(providerKey) == "" })
 }
 
 // showsMigration reports whether a control plane's configuration, or the

@@ -141,10 +141,11 @@ func (m *migration) cloudConfigs() (all []cloudConfig) {
 // kube-controller-manager say together.
 func (m *migration) cloudFindings() []transform.Finding {
 	var all []transform.Finding
+	unaware := m.anyControlPlane(func(c effective.Config) bool { return !args.Has(args.Of(c[managerArgs].Value), configFlag) })
 	for _, c := range m.cloudConfigs() {
 		found := c.unquoted
 		if c.root.Exists() {
-			found = append(found, leadermigration.Lint(c.root, m.configReader(c))...)
+			found = append(found, leadermigration.Lint(c.root, m.reader(leadermigration.CloudManager, c.ImageTag(), c.root, m.isExternal() || !unaware))...)
 		}
 		for _, d := range m.givenDeliveries() {
 			root, _ := d.config()
@@ -161,12 +162,6 @@ func (m *migration) cloudFindings() []transform.Finding {
 		all = append(all, found...)
 	}
 	return all
-}
-
-// configReader is the chart's manager, where kube-controller-manager may know of its lease.
-func (m *migration) configReader(c cloudConfig) leadermigration.Reader {
-	unaware := m.anyControlPlane(func(c effective.Config) bool { return !args.Has(args.Of(c[managerArgs].Value), configFlag) })
-	return m.reader(leadermigration.CloudManager, c.ImageTag(), c.root, m.isExternal() || !unaware)
 }
 
 // reader is the manager that reads a configuration. Another lease than the chosen one is right where the managers may
@@ -264,23 +259,15 @@ func (m *migration) managerFindings() []transform.Finding {
 	for _, d := range m.givenDeliveries() {
 		root, found := d.config()
 		if root.Exists() {
-			found = append(found, d.placed(slices.Concat(leadermigration.Lint(root, m.managerReader(root)), m.notListed(root)))...)
+			others := m.cloudConfigs()
+			known := slices.ContainsFunc(others, func(c cloudConfig) bool { return c.root.StringAt("leaderName") == root.StringAt("leaderName") })
+			own := leadermigration.Lint(root, m.reader(leadermigration.Manager, m.Version, root, known))
+			lacking := lists.Flat(others, func(c cloudConfig) []transform.Finding { return leadermigration.NotListed(root, c.root) })
+			found = append(found, d.placed(append(own, lacking...))...)
 		}
 		all = append(all, found...)
 	}
 	return all
-}
-
-// notListed finds what a configuration of kube-controller-manager lacks, and one of the
-// cloud-controller-manager lists.
-func (m *migration) notListed(root yamledit.Node) []transform.Finding {
-	return lists.Flat(m.cloudConfigs(), func(c cloudConfig) []transform.Finding { return leadermigration.NotListed(root, c.root) })
-}
-
-// managerReader is kube-controller-manager, where the cloud-controller-manager knows of its lease.
-func (m *migration) managerReader(root yamledit.Node) leadermigration.Reader {
-	knows := func(c cloudConfig) bool { return c.root.StringAt("leaderName") == root.StringAt("leaderName") }
-	return m.reader(leadermigration.Manager, m.Version, root, slices.ContainsFunc(m.cloudConfigs(), knows))
 }
 
 // objectRefused finds why Rancher's planner refuses an object.

@@ -41,7 +41,8 @@ func (m *migration) credentials() action.Preparation {
 	set := slices.ContainsFunc(m.Kinds, func(c effective.Class) bool {
 		return m.Effective(c)["image-credential-provider-config"].Value != nil
 	})
-	return stages.Credentials(m.move(), set, aws.Place{Config: "/var/lib/rancher/credentialprovider/config.yaml", Folder: "/var/lib/rancher/credentialprovider/bin"})
+	const folder = "/var/lib/rancher/credentialprovider"
+	return stages.Credentials(m.move(), set, aws.Place{Config: folder + "/config.yaml", Folder: folder + "/bin"})
 }
 
 // switchWhy reports what the switch takes away: a provider, or only a name.
