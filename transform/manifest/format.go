@@ -299,7 +299,7 @@ func (c *cluster) stage(each [][]transform.Listed, i int) transform.Stage {
 		return nil
 	})
 	manual := lists.Flat(shares, func(part share) []string { return part.AfterManual })
-	s.AfterManual = lists.Where(manual, func(stage string) bool { return !c.plans(stage) })
+	s.AfterManual = lists.Where(manual, func(stage string) bool { return stage != stages.InstallCCM || !c.Manager().Exists() })
 	s.Before = c.actions(shares, func(s transform.Stage) []action.Action { return s.Before })
 	s.After = c.actions(shares, func(s transform.Stage) []action.Action { return s.After })
 	s.Verify = c.actions(shares, func(s transform.Stage) []action.Action { return s.Verify })
@@ -307,12 +307,6 @@ func (c *cluster) stage(each [][]transform.Listed, i int) transform.Stage {
 	s.UndoAfter = c.actions(shares, func(s transform.Stage) []action.Action { return s.UndoAfter })
 	s.Files = filesOf(shares)
 	return s
-}
-
-// plans reports whether a stage, which a single document takes for one done by hand,
-// shows in the documents.
-func (c *cluster) plans(stage string) bool {
-	return stage == stages.InstallCCM && c.Manager().Exists()
 }
 
 // why says it for each component once.
@@ -349,20 +343,16 @@ func editAll(shares []share, of func(transform.Stage) func() (*yamledit.Edit, er
 // is one of the documents, nothing refers to it.
 func (c *cluster) actions(shares []share, of func(transform.Stage) []action.Action) []action.Action {
 	var all []action.Action
+	given := slices.ContainsFunc(c.members, func(m *migration) bool { return m.Kind == kindConfiguration })
 	for _, part := range shares {
 		for _, a := range of(part.Stage) {
 			known := slices.ContainsFunc(all, func(b action.Action) bool { return b.Command == a.Command })
-			if !known && !(a.Command == action.KubeadmSource().Command && c.configures()) {
+			if !known && !(given && a.Command == action.KubeadmSource().Command) {
 				all = append(all, a)
 			}
 		}
 	}
 	return all
-}
-
-// configures reports whether kubeadm's configuration is one of the documents.
-func (c *cluster) configures() bool {
-	return slices.ContainsFunc(c.members, func(m *migration) bool { return m.Kind == kindConfiguration })
 }
 
 // filesOf are those of all documents, each name once.

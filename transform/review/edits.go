@@ -184,7 +184,13 @@ func differences(before, after yamledit.Node) []difference {
 	case !before.Exists() && !after.Exists(), before.Exists() && after.Exists() && yamledit.Same(before.Value(), after.Value()):
 		return nil
 	case before.IsMap() && after.IsMap():
-		return ofMaps(before, after)
+		found := lists.Flat(before.Entries(), func(e yamledit.Entry) []difference { return differences(e.Value, after.Get(e.Key)) })
+		for _, e := range after.Entries() {
+			if !before.Get(e.Key).Exists() {
+				found = append(found, difference{after: e.Value})
+			}
+		}
+		return found
 	case before.IsList() && after.IsList() && before.Len() == after.Len():
 		var found []difference
 		items := after.Items()
@@ -194,16 +200,6 @@ func differences(before, after yamledit.Node) []difference {
 		return found
 	}
 	return []difference{{before, after}}
-}
-
-func ofMaps(before, after yamledit.Node) []difference {
-	found := slices.Concat(lists.Map(before.Entries(), func(e yamledit.Entry) []difference { return differences(e.Value, after.Get(e.Key)) })...)
-	for _, e := range after.Entries() {
-		if !before.Get(e.Key).Exists() {
-			found = append(found, difference{after: e.Value})
-		}
-	}
-	return found
 }
 
 // node is the one after the change, or else the one before it.

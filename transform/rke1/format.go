@@ -82,7 +82,10 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	}
 	m.electors = m.managing()
 	// Without a values file no document shows the image of the cloud-controller-manager.
-	path := k8s.UpgradePath{Migrated: m.migrated, OldImage: m.oldImage, Newest: newestOf, Check: m.checkTarget}
+	check := func() error {
+		return checkMinor(m.move().At, m.target.Version, "choose one of these with --target-version")
+	}
+	path := k8s.UpgradePath{Migrated: m.migrated, OldImage: m.oldImage, Newest: newestOf, Check: check}
 	if m.target, err = m.move().Decide(m.target, path); err != nil {
 		return nil, err
 	}

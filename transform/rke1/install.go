@@ -206,6 +206,7 @@ func inQuotes(s string) string {
 
 // cloudConfigActions bring the configuration to where the chart mounts it.
 func (m *migration) cloudConfigActions() []action.Action {
+	const why = "before the chart, create the configuration of the provider, which the chart mounts; plan --out writes the file"
 	from := action.SecretFromFile{Namespace: "kube-system", Name: ccm.CloudConfigSecret, Key: ccm.CloudConfigKey, File: cloudConfigFile}
-	return lists.If(m.cloudConfig() != "", action.Create(from, "before the chart, create the configuration of the provider, which the chart mounts; plan --out writes the file"))
+	return lists.If(m.cloudConfig() != "", action.Create(from, why))
 }

@@ -43,11 +43,6 @@ func (m *migration) migrated() bool {
 	return m.isExternal() && plan.Complete(&now)
 }
 
-// checkTarget refuses a minor that RKE has no release of.
-func (m *migration) checkTarget() error {
-	return checkMinor(m.move().At, m.target.Version, "choose one of these with --target-version")
-}
-
 // upgradeKubernetes moves the release.
 func (m *migration) upgradeKubernetes() transform.Stage {
 	return m.stages().Upgrade(transform.Stage{
