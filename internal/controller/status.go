@@ -5,17 +5,22 @@ package controller
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -251,4 +256,90 @@ func either(is bool, yes, no transition.Reason) transition.Reason {
 		return yes
 	}
 	return no
+}
+
+// publishTime lies between two writes of a status, and a fraction of it for each cluster: the
+// status of many clusters is large.
+const publishTime = time.Second
+
+// publish writes the status whenever it has changed, until the context ends.
+func (w *work) publish(ctx context.Context, runs Runs) {
+	for {
+		select {
+		case <-w.dirty:
+		case <-ctx.Done():
+			return
+		}
+		w.reconsider(ctx, runs)
+		w.explain(ctx, runs)
+		w.write(ctx)
+		if !kube.Pause(ctx, publishTime+publishTime*time.Duration(len(w.members))/100) {
+			return
+		}
+	}
+}
+
+// write writes the status, and the Events of what has happened since it was written last. A
+// status that cannot be written is written the next time.
+func (w *work) write(ctx context.Context) {
+	status, events, lm := w.report()
+	if err := w.writeStatus(ctx, lm, status); err != nil && ctx.Err() == nil {
+		w.Log(w.name() + ": the status is not written: " + err.Error())
+		w.mark()
+	}
+	for _, e := range events { // for people: nothing depends on them
+		e.InvolvedObject = corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.MigrationKind, Namespace: lm.Namespace, Name: lm.Name, UID: lm.UID}
+		if err := w.Client.CreateEvent(ctx, uuid.NewString(), e); err != nil && ctx.Err() == nil {
+			w.Log(w.name() + ": an Event is not written: " + err.Error())
+		}
+	}
+}
+
+// report is what is to be written; the Events once.
+func (w *work) report() (s v1alpha1.LeaderMigrationStatus, events []corev1.Event, lm *v1alpha1.LeaderMigration) {
+	w.mu.Lock()
+	defer w.mu.Unlock() // also after a fault
+	s, events = w.status(), w.happened
+	w.happened = nil
+	return s, events, w.lm
+}
+
+// writeStatus replaces the status of the object with this UID, except for clusters where none are known: they could not
+// be read, or there are none.
+func (w *work) writeStatus(ctx context.Context, lm *v1alpha1.LeaderMigration, s v1alpha1.LeaderMigrationStatus) error {
+	fields := map[string]any{"wave": nil}
+	text, _ := json.Marshal(s) // a type of the API cannot fail
+	_ = json.Unmarshal(text, &fields)
+	body := map[string]any{"metadata": map[string]any{"uid": lm.UID}, "status": fields}
+	path := kube.Path(v1alpha1.GroupVersion.String(), v1alpha1.MigrationResource, lm.Namespace, lm.Name)
+	_, err := w.Client.Do(ctx, kube.Request{What: "patch leadermigrations/status.rke-lm.io", Method: http.MethodPatch, Path: path + "/status", Body: body, ContentType: "application/merge-patch+json"})
+	return err
+}
+
+// reasons are what Events call the states that clusters come to.
+var reasons = map[transition.State]string{
+	transition.Waiting: "ClusterRetried", transition.Running: "ClusterStarted", transition.Skipped: "ClusterSkipped", transition.Gated: "ClusterHeld",
+	transition.Done: "ClusterDone", transition.Failed: "ClusterFailed", transition.Reverting: "ClusterReverting",
+}
+
+// eventOf is the Event of a cluster that has come to another state.
+func eventOf(m migrate.Member) corev1.Event {
+	e := corev1.Event{
+		Reason: reasons[m.State], Message: "cluster " + m.Cluster + " of the wave " + m.Wave, Type: corev1.EventTypeNormal,
+		ReportingController: "rke-lm.io/controller", FirstTimestamp: metav1.Now(),
+	}
+	if m.State == transition.Failed || m.State == transition.Reverting {
+		e.Type = corev1.EventTypeWarning
+	}
+	if m.RolledBack {
+		e.Reason = "ClusterRolledBack"
+	}
+	switch {
+	case m.State == transition.Gated:
+		e.Message += ": " + m.Waiting
+	case m.Err != nil:
+		e.Message += ": " + m.Err.Error()
+	}
+	e.Message = redact.Text(e.Message)
+	return e
 }

@@ -5,6 +5,7 @@ package report
 
 import (
 	"bufio"
+	_ "embed"
 	"fmt"
 	"io"
 	"reflect"
@@ -276,4 +277,26 @@ func (r Rule) stages() string {
 		return "Shown with " + strings.Join(r.Stages, ", ") + "."
 	}
 	return "Errors block " + strings.Join(r.Stages, ", ") + "."
+}
+
+// configuration is the effective configuration of machine classes.
+func configuration(classes []Class) markup {
+	if len(classes) == 0 {
+		return ""
+	}
+	return element("h3", "Effective configuration") + joined(classes, func(c Class) markup {
+		rows := joined(c.keys, c.setting) + joined(c.Dropped, func(d Dropped) markup {
+			return within("tr", element("td", d.Key)+element("td", "dropped: "+d.Reason)+element("td", fmt.Sprintf("%s:%d", d.File, d.Line)), "class", "quiet")
+		})
+		return within("details", within("summary", "class "+element("strong", c.Name)+escape(" "+roles(c.Labels)))+grid([]string{"Key", "Value", "From"}, rows))
+	})
+}
+
+func (c Class) setting(key string) markup {
+	o := c.Origins[key]
+	from := element("code", fmt.Sprintf("%s:%d", o.File, o.Line)) + escape(" "+o.Path+through(o)+", "+o.Why)
+	for _, lost := range c.Overridden[key] {
+		from += "<br>" + element("span", fmt.Sprintf("over %s:%d %s", lost.File, lost.Line, lost.Path), "class", "quiet")
+	}
+	return within("tr", within("td", element("code", key))+within("td", element("code", yamledit.JSON(c.Config[key])))+within("td", from))
 }

@@ -5,9 +5,11 @@ package report
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -196,4 +198,74 @@ func leaseText(l check.Lease) string {
 		return fmt.Sprintf("neither manager: held by %s (%s)", l.Holder, l.Life)
 	}
 	return fmt.Sprintf("%s (%s)", l.Owner, l.Life)
+}
+
+func (v Verification) page(in Subject) markup {
+	m := findingsTable(in.Findings) + within("p", verdict(v.OK)+escape(" stage: "+cmp.Or(v.Reached, "none")+"; migration lease: "+leaseText(v.Lease)))
+	if len(v.Nodes) > 0 {
+		m += grid([]string{"Node", "Provider ID", ""}, joined(v.Nodes, func(n check.Node) markup {
+			return within("tr", element("td", n.Name)+within("td", element("code", n.ProviderID))+within("td", verdict(n.OK)))
+		}))
+	}
+	return m + joined(v.NotChecked, func(n check.NotChecked) markup {
+		return element("p", "not checked: "+n.Rule+", because "+n.Why, "class", "quiet")
+	})
+}
+
+func (o Ownership) page(in Subject) markup {
+	timeline := joined(o.Intervals, func(i Interval) markup {
+		return element("span", "", "class", "n"+i.Count, "style", fmt.Sprintf("flex: %g 0 0", o.share(i)), "title", i.From)
+	})
+	rows := joined(o.Intervals, func(i Interval) markup {
+		owners := cmp.Or(list(i.Owners), "no manager")
+		if i.Why != "" {
+			owners = unknown + ": " + i.Why
+		}
+		return cells(i.From, fmt.Sprintf("%g", i.Length), owners)
+	})
+	return findingsTable(in.Findings) + within("div", timeline, "class", "timeline", "role", "img", "aria-label", "timeline of the managers") +
+		grid([]string{"From", "Seconds", "Managers"}, rows) + joined(o.Handovers, func(h Handover) markup {
+		return element("p", fmt.Sprintf("from %s to %s: %.1f s between the last renewal of the one and the first of the other", h.From, h.To, h.Seconds))
+	})
+}
+
+// share is which part of the timeline an interval takes, in percent.
+func (o Ownership) share(i Interval) float64 {
+	total := 0.0
+	for _, seconds := range o.Seconds {
+		total += seconds
+	}
+	if total == 0 {
+		return 0
+	}
+	return milli(100 * i.Length / total)
+}
+
+func verdict(ok bool) markup {
+	if ok {
+		return badge("ok")
+	}
+	return element("span", "not ok", "class", "state error")
+}
+
+// Subject is the verdict on a live cluster as one of the results.
+func (v Verification) Subject(title string) Subject {
+	found := slices.Clone(v.Findings)
+	if !v.OK && !slices.ContainsFunc(found, transform.Finding.Stops) {
+		found = append(found, transform.Finding{
+			Rule: "not-checked", Severity: transform.Error, Path: title, Message: "what the stage requires is not in the dump: " + v.needed(), Fix: "print the missing kinds as well",
+		})
+	}
+	s := FindingSubject(title, "", 0, found)
+	s.Content = v.page
+	return s
+}
+
+// OwnershipTable are the columns of a summary of a timeline.
+var OwnershipTable = []string{"Cluster", "No manager", "One", "Two", "Unknown"}
+
+// Subject is a timeline as one of the results.
+func (o Ownership) Subject(title string) Subject {
+	seconds := lists.Map([]string{"0", "1", "2", unknown}, func(count string) string { return fmt.Sprintf("%.1f s", o.Seconds[count]) })
+	return Subject{Title: title, Cells: append([]string{title}, seconds...), Content: o.page}
 }

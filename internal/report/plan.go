@@ -6,6 +6,7 @@ package report
 import (
 	"cmp"
 	"crypto/sha256"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -231,4 +232,65 @@ func (s Stage) effect() string {
 	return "Restarts " + strings.Join(lists.Map(s.Restarts, func(r transform.Restart) string {
 		return fmt.Sprintf("%s on %s (%s)", r.Process, list(r.Classes), r.Order)
 	}), "; then ") + "."
+}
+
+// page is a plan, in a section of the page.
+func (p Plan) page(in Subject) markup {
+	return findingsTable(p.unstaged()) + joined(p.Stages, func(s Stage) markup { return s.page(in.id) })
+}
+
+func (s Stage) page(of string) markup {
+	attributes := []string{"id", of + "-" + s.Name}
+	if s.State == plan.Blocked {
+		attributes = append(attributes, "open", "")
+	}
+	m := within("summary", element("strong", s.Name)+" "+badge(s.Word()))
+	if !s.open() {
+		return within("details", m+element("p", "Nothing to do.", "class", "quiet"), attributes...)
+	}
+	m += element("p", s.Why)
+	if text := s.effect(); text != "" {
+		m += element("p", text)
+	}
+	m += findingsTable(s.Findings)
+	for _, a := range slices.Concat(s.Prepare, s.Actions) {
+		m += element("p", a.Why+":") + element("pre", a.Command)
+	}
+	return within("details", m+diffLines(s.Diff), attributes...)
+}
+
+// Subject is a plan as one of the results.
+func (p Plan) Subject() Subject {
+	s := Subject{Title: title(p), File: p.Source.File, Line: p.Source.Line, Findings: once(p.Status.Findings)}
+	own := len(s.Findings)
+	s.Findings = once(append(s.Findings, lists.Flat(p.Stages, func(s Stage) []transform.Finding { return s.Findings })...))
+	s.ofStages = len(s.Findings) - own
+	o := p.Status
+	s.Cells = []string{s.Title, release(p), o.Provider, string(o.Situation), cmp.Or(o.Reached, "-"), o.next(), cmp.Or(o.found(), "-"), p.Source.File}
+	var b strings.Builder
+	WriteMarkdown(&b, p)
+	s.Details = b.String()
+	s.State, s.Content = word(o.Summary.State()), p.page
+	switch {
+	case o.Situation == plan.ProgressBroken(o.Version): // it is more than to do: components do not start
+		s.State = string(o.Situation)
+	case o.Errors > 0 && o.Summary.State() != plan.Blocked:
+		s.State = "error: " + s.State
+	}
+	return s
+}
+
+// unstaged are the findings that no stage shows.
+func (p Plan) unstaged() []transform.Finding {
+	shown := lists.Flat(lists.Where(p.Stages, Stage.open), func(s Stage) []transform.Finding { return s.Findings })
+	return unshown(p.Status.Findings, shown)
+}
+
+// unshown leaves out what is shown elsewhere, also if a stage makes an error of what is a warning until then.
+func unshown(findings, shown []transform.Finding) []transform.Finding {
+	return slices.DeleteFunc(once(findings), func(f transform.Finding) bool {
+		return slices.ContainsFunc(shown, func(s transform.Finding) bool {
+			return s.Rule == f.Rule && s.File == f.File && s.Line == f.Line && s.Path == f.Path
+		})
+	})
 }

@@ -6,6 +6,7 @@ package report
 import (
 	"bufio"
 	"cmp"
+	_ "embed"
 	"fmt"
 	"io"
 	"maps"
@@ -310,4 +311,45 @@ func (c ReviewedCluster) writeMarkdown(w io.Writer) {
 	if len(c.Edits) > 0 {
 		fmt.Fprintln(w)
 	}
+}
+
+func (c ReviewedCluster) page(in Subject) markup {
+	summary := c.summary()
+	if c.Next != "" {
+		summary += "; next stage: " + c.Next
+	}
+	m := findingsTable(in.Findings) + element("p", summary)
+	if c.Moved != "" {
+		m += element("p", "was in "+c.Moved, "class", "quiet")
+	}
+	for _, s := range c.Stages {
+		why := s.Why
+		if s.Superseded {
+			why = "A later stage of the same change leaves nothing of it."
+		}
+		m += element("h3", s.Name) + element("p", why)
+		for _, a := range s.Before {
+			m += element("p", "Before the merge: "+a.Why)
+		}
+	}
+	for _, class := range alike(c.Classes) {
+		m += within("h3", escape("class "+class.Name+" ")+element("span", string(class.Kind), "class", "quiet"))
+		for _, k := range class.Keys {
+			m += within("p", element("code", k.Name)) + diffLines(strings.Join(changedLines(k), "\n")+"\n")
+		}
+	}
+	return m + joined(c.Edits, func(e ReviewedEdit) markup {
+		return within("p", element("code", e.Path)+escape(" "+string(e.Change)+" ")+element("code", fmt.Sprintf("%s:%d", e.File, e.Line), "class", "quiet"))
+	})
+}
+
+// Subject is a reviewed cluster as one of the results.
+func (c ReviewedCluster) Subject() Subject {
+	s := Subject{Title: title(c.plan()), File: c.Source.File, Line: c.Source.Line, Findings: once(c.Findings)}
+	s.Cells = []string{s.Title, c.release(), c.summary(), counted(s.Findings)}
+	var b strings.Builder
+	c.writeMarkdown(&b)
+	s.Details = b.String()
+	s.Content = c.page
+	return s
 }

@@ -14,10 +14,150 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/check"
-	"github.com/rke-lm/rke-lm/transform/plan"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
+	"github.com/rke-lm/rke-lm/transform/redact"
 )
+
+// PlanTable, ReviewTable and FindingTable are the columns of summaries.
+var (
+	PlanTable    = []string{"Cluster", "Version", "Provider", "Situation", "Reached", "Next", "Findings", "File"}
+	ReviewTable  = []string{"Cluster", "Version", "Change", "Findings"}
+	FindingTable = []string{"Cluster", "Findings"}
+)
+
+// FindingSubject is what has findings alone.
+func FindingSubject(title, file string, line int, findings []transform.Finding) Subject {
+	found := once(findings)
+	return Subject{Title: title, File: file, Line: line, Findings: found, Cells: []string{title, counted(found)}, Details: markdownFindings(found)}
+}
+
+// counted lists the rules that found something, by how bad it is and how often.
+func counted(findings []transform.Finding) string {
+	names := lists.Map(findings, func(f transform.Finding) string { return string(f.Severity) + acceptedMark(f) + " " + f.Rule })
+	return cmp.Or(strings.Join(Tally(names), "; "), "-")
+}
+
+// Tally returns names, each once, with how often it is there if that is more than once.
+func Tally(names []string) []string {
+	times := map[string]int{}
+	for _, name := range names {
+		times[name]++
+	}
+	return lists.Map(lists.Distinct(names), func(name string) string {
+		if n := times[name]; n > 1 {
+			return fmt.Sprintf("%s (%d)", name, n)
+		}
+		return name
+	})
+}
+
+// Results are what a verb has found, for the formats of other programs. All of these
+// formats are made from this one list.
+type Results struct {
+	Verb     string
+	Version  string // of rke-lm
+	Read     string // what was read; "" if it does not matter
+	Rules    []transform.Rule
+	Subjects []Subject
+	Findings []transform.Finding // about no subject
+	Errors   []Problem           // documents that were refused
+	Summary                      // with the next command; empty for none
+}
+
+// Subject is a cluster, or a file, with its findings.
+type Subject struct {
+	Title    string
+	File     string
+	Line     int
+	Findings []transform.Finding
+	// The last ones of Findings are of stages alone: they do not count, as lint has none of them.
+	ofStages int
+	// Cells are its row of a summary, and Details what can be unfolded below, as Markdown.
+	Cells   []string
+	Details string
+	// State is by what a page filters, "" for the worst finding, and Content what it shows; nil for the findings alone.
+	State   string
+	Content func(Subject) markup
+	Classes []Class // the effective configuration, below it
+	id      string  // of its section of the page
+}
+
+// Keep adds a subject; of findings that several stages have one is kept.
+func (r *Results) Keep(s Subject) {
+	s.Findings = once(s.Findings)
+	r.Subjects = append(r.Subjects, s)
+}
+
+// All lists the findings in the order of the subjects.
+func (r *Results) All() []transform.Finding {
+	return append(lists.Flat(r.Subjects, func(s Subject) []transform.Finding { return s.Findings }), r.Findings...)
+}
+
+// once leaves out what is repeated.
+func once(list []transform.Finding) []transform.Finding { return lists.Distinct(Findings(list)) }
+
+// explained is a finding with what to do.
+func explained(f transform.Finding) string {
+	if f.Fix == "" {
+		return f.Message
+	}
+	return f.Message + " → " + f.Fix
+}
+
+// Findings returns findings for programs: never null, and without what looks
+// like a secret: rules name keys and arguments, and people put secrets into odd
+// places. They have no offset, so that what is shown alike is equal.
+func Findings(list []transform.Finding) []transform.Finding {
+	shown := make([]transform.Finding, len(list))
+	for i, f := range list {
+		f.FormerRule, f.Offset = transform.FormerName(f.Rule), 0
+		f.Path, f.Message, f.Fix = redact.Text(f.Path), redact.Text(f.Message), redact.Text(f.Fix)
+		shown[i] = f
+	}
+	return shown
+}
+
+// where is the place in a file, or the object of a cluster.
+func where(f transform.Finding) string {
+	switch {
+	case f.File == "":
+		return f.Path
+	case f.Line == 0: // it is about the file
+		return f.File
+	}
+	return fmt.Sprintf("%s:%d", f.File, f.Line)
+}
+
+// WriteFindings writes findings for people: one that repeats once, with all of its places.
+func WriteFindings(w io.Writer, p Palette, findings []transform.Finding, indent string) {
+	for _, same := range repeated(Findings(findings)) {
+		f := same[0]
+		fmt.Fprintf(w, "%s%s %s%s  %s\n", indent, p.severity(f.Severity), f.Rule, acceptedMark(f), words(list(lists.Map(same, where))))
+		fmt.Fprintln(w, p.Wrap(f.Message, indent+"  "))
+		if f.Fix != "" {
+			fmt.Fprintln(w, p.Wrap("→ "+f.Fix, indent+"  "))
+		}
+	}
+}
+
+// repeated joins findings that differ in their places alone.
+func repeated(findings []transform.Finding) [][]transform.Finding {
+	var groups [][]transform.Finding
+	at := map[transform.Finding]int{} // the group of each, without a place
+	for _, f := range findings {
+		key := f
+		key.File, key.Line, key.Path = "", 0, ""
+		i, known := at[key]
+		if !known {
+			i, groups = len(groups), append(groups, nil)
+			at[key] = i
+		}
+		groups[i] = append(groups[i], f)
+	}
+	return groups
+}
+
+// list joins names in a sentence.
+func list(names []string) string { return strings.Join(names, ", ") }
 
 // markup is HTML. All text and all values of attributes become markup through escape, within and
 // element, which escape them. The package html/template would do the same, but calls methods by
@@ -60,13 +200,6 @@ func joined[T any](list []T, of func(T) markup) markup {
 func badge(state string) markup {
 	kind, _, _ := strings.Cut(state, ":")
 	return element("span", state, "class", "state "+kind)
-}
-
-func verdict(ok bool) markup {
-	if ok {
-		return badge("ok")
-	}
-	return element("span", "not ok", "class", "state error")
 }
 
 // grid is a table that scrolls by itself.
@@ -139,31 +272,6 @@ func findingsTable(list []transform.Finding) markup {
 	}), "class", "findings")
 }
 
-// page is a plan, in a section of the page.
-func (p Plan) page(in Subject) markup {
-	return findingsTable(p.unstaged()) + joined(p.Stages, func(s Stage) markup { return s.page(in.id) })
-}
-
-func (s Stage) page(of string) markup {
-	attributes := []string{"id", of + "-" + s.Name}
-	if s.State == plan.Blocked {
-		attributes = append(attributes, "open", "")
-	}
-	m := within("summary", element("strong", s.Name)+" "+badge(s.Word()))
-	if !s.open() {
-		return within("details", m+element("p", "Nothing to do.", "class", "quiet"), attributes...)
-	}
-	m += element("p", s.Why)
-	if text := s.effect(); text != "" {
-		m += element("p", text)
-	}
-	m += findingsTable(s.Findings)
-	for _, a := range slices.Concat(s.Prepare, s.Actions) {
-		m += element("p", a.Why+":") + element("pre", a.Command)
-	}
-	return within("details", m+diffLines(s.Diff), attributes...)
-}
-
 // diffLines is a diff; nothing for "".
 func diffLines(diff string) markup {
 	if diff == "" {
@@ -172,87 +280,6 @@ func diffLines(diff string) markup {
 	return within("pre", joined(slices.Collect(strings.Lines(diff)), func(line string) markup {
 		return element("span", line, "class", diffPartOf(line).class)
 	}))
-}
-
-// configuration is the effective configuration of machine classes.
-func configuration(classes []Class) markup {
-	if len(classes) == 0 {
-		return ""
-	}
-	return element("h3", "Effective configuration") + joined(classes, func(c Class) markup {
-		rows := joined(c.keys, c.setting) + joined(c.Dropped, func(d Dropped) markup {
-			return within("tr", element("td", d.Key)+element("td", "dropped: "+d.Reason)+element("td", fmt.Sprintf("%s:%d", d.File, d.Line)), "class", "quiet")
-		})
-		return within("details", within("summary", "class "+element("strong", c.Name)+escape(" "+roles(c.Labels)))+grid([]string{"Key", "Value", "From"}, rows))
-	})
-}
-
-func (c Class) setting(key string) markup {
-	o := c.Origins[key]
-	from := element("code", fmt.Sprintf("%s:%d", o.File, o.Line)) + escape(" "+o.Path+through(o)+", "+o.Why)
-	for _, lost := range c.Overridden[key] {
-		from += "<br>" + element("span", fmt.Sprintf("over %s:%d %s", lost.File, lost.Line, lost.Path), "class", "quiet")
-	}
-	return within("tr", within("td", element("code", key))+within("td", element("code", yamledit.JSON(c.Config[key])))+within("td", from))
-}
-
-func (c ReviewedCluster) page(in Subject) markup {
-	summary := c.summary()
-	if c.Next != "" {
-		summary += "; next stage: " + c.Next
-	}
-	m := findingsTable(in.Findings) + element("p", summary)
-	if c.Moved != "" {
-		m += element("p", "was in "+c.Moved, "class", "quiet")
-	}
-	for _, s := range c.Stages {
-		why := s.Why
-		if s.Superseded {
-			why = "A later stage of the same change leaves nothing of it."
-		}
-		m += element("h3", s.Name) + element("p", why)
-		for _, a := range s.Before {
-			m += element("p", "Before the merge: "+a.Why)
-		}
-	}
-	for _, class := range alike(c.Classes) {
-		m += within("h3", escape("class "+class.Name+" ")+element("span", string(class.Kind), "class", "quiet"))
-		for _, k := range class.Keys {
-			m += within("p", element("code", k.Name)) + diffLines(strings.Join(changedLines(k), "\n")+"\n")
-		}
-	}
-	return m + joined(c.Edits, func(e ReviewedEdit) markup {
-		return within("p", element("code", e.Path)+escape(" "+string(e.Change)+" ")+element("code", fmt.Sprintf("%s:%d", e.File, e.Line), "class", "quiet"))
-	})
-}
-
-func (v Verification) page(in Subject) markup {
-	m := findingsTable(in.Findings) + within("p", verdict(v.OK)+escape(" stage: "+cmp.Or(v.Reached, "none")+"; migration lease: "+leaseText(v.Lease)))
-	if len(v.Nodes) > 0 {
-		m += grid([]string{"Node", "Provider ID", ""}, joined(v.Nodes, func(n check.Node) markup {
-			return within("tr", element("td", n.Name)+within("td", element("code", n.ProviderID))+within("td", verdict(n.OK)))
-		}))
-	}
-	return m + joined(v.NotChecked, func(n check.NotChecked) markup {
-		return element("p", "not checked: "+n.Rule+", because "+n.Why, "class", "quiet")
-	})
-}
-
-func (o Ownership) page(in Subject) markup {
-	timeline := joined(o.Intervals, func(i Interval) markup {
-		return element("span", "", "class", "n"+i.Count, "style", fmt.Sprintf("flex: %g 0 0", o.share(i)), "title", i.From)
-	})
-	rows := joined(o.Intervals, func(i Interval) markup {
-		owners := cmp.Or(list(i.Owners), "no manager")
-		if i.Why != "" {
-			owners = unknown + ": " + i.Why
-		}
-		return cells(i.From, fmt.Sprintf("%g", i.Length), owners)
-	})
-	return findingsTable(in.Findings) + within("div", timeline, "class", "timeline", "role", "img", "aria-label", "timeline of the managers") +
-		grid([]string{"From", "Seconds", "Managers"}, rows) + joined(o.Handovers, func(h Handover) markup {
-		return element("p", fmt.Sprintf("from %s to %s: %.1f s between the last renewal of the one and the first of the other", h.From, h.To, h.Seconds))
-	})
 }
 
 // pageText is the page around its content. It loads nothing, and its only links are to places in
@@ -294,16 +321,4 @@ func (s Subject) state() string {
 		}
 	}
 	return "ok"
-}
-
-// share is which part of the timeline an interval takes, in percent.
-func (o Ownership) share(i Interval) float64 {
-	total := 0.0
-	for _, seconds := range o.Seconds {
-		total += seconds
-	}
-	if total == 0 {
-		return 0
-	}
-	return milli(100 * i.Length / total)
 }
