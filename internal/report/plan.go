@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -293,4 +294,48 @@ func unshown(findings, shown []transform.Finding) []transform.Finding {
 			return s.Rule == f.Rule && s.File == f.File && s.Line == f.Line && s.Path == f.Path
 		})
 	})
+}
+
+// WriteMarkdown writes a plan as a comment for a review: a table of the stages,
+// and of each that is left why, what was found, the commands, and the diff to
+// unfold.
+func WriteMarkdown(w io.Writer, plan Plan) {
+	fmt.Fprintf(w, "## %s\n\n", inline(title(plan)))
+	fmt.Fprintf(w, "%s, from %s\n\n", inline(release(plan)), code(places(plan)))
+	fmt.Fprint(w, "| stage | state | findings |\n|---|---|---|\n")
+	for _, s := range plan.Stages {
+		found := lists.Map(s.Findings, func(f transform.Finding) string { return string(f.Severity) + " " + code(f.Rule) })
+		fmt.Fprintf(w, "| %s | %s | %s |\n", s.Name, emphasised(s), list(found))
+	}
+	fmt.Fprintln(w)
+	io.WriteString(w, markdownFindings(plan.unstaged()))
+	for _, s := range plan.Stages {
+		if s.open() {
+			markdownStage(w, s)
+		}
+	}
+}
+
+func emphasised(s Stage) string {
+	if s.State == plan.Blocked {
+		return "**" + s.Word() + "**"
+	}
+	return s.Word()
+}
+
+func markdownStage(w io.Writer, s Stage) {
+	fmt.Fprintf(w, "### %s\n\n%s\n\n", s.Name, inline(s.Why))
+	if text := s.effect(); text != "" {
+		fmt.Fprintf(w, "%s\n\n", inline(text))
+	}
+	io.WriteString(w, markdownFindings(s.Findings))
+	if len(s.Prepare) > 0 {
+		fmt.Fprintf(w, "%s\n\n", inline(s.preparing()))
+	}
+	for _, a := range s.Actions {
+		fmt.Fprintf(w, "%s:\n\n%s\n", inline(a.Why), fenced("sh", a.Command))
+	}
+	if s.Diff != "" {
+		fmt.Fprintf(w, "<details><summary>Diff</summary>\n\n%s\n</details>\n\n", fenced("diff", s.Diff))
+	}
 }

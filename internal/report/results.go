@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -321,4 +322,64 @@ func (s Subject) state() string {
 		}
 	}
 	return "ok"
+}
+
+// markdownFindings is a list with a blank line after it; nothing for none.
+func markdownFindings(findings []transform.Finding) string {
+	if len(findings) == 0 {
+		return ""
+	}
+	return strings.Join(lists.Map(findings, findingLine), "") + "\n"
+}
+
+// findingLine is a finding as an item of a list.
+func findingLine(f transform.Finding) string {
+	accepted := ""
+	if f.Accepted {
+		accepted = " (accepted)"
+	}
+	line := fmt.Sprintf("- **%s** %s%s %s: %s", f.Severity, code(f.Rule), accepted, code(where(f)), inline(f.Message))
+	if f.Fix != "" {
+		line += " → " + inline(f.Fix)
+	}
+	return line + "\n"
+}
+
+// inline keeps text from being taken for markup, and from making lines, mentions of
+// people, references and links.
+func inline(text string) string {
+	text = links.ReplaceAllString(markdownEscaper.Replace(text), "`$0`")
+	if strings.IndexAny(text, "#+-=") == 0 {
+		return "\\" + text
+	}
+	return text
+}
+
+var markdownEscaper = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", "\\|", "~", "\\~",
+	"\r\n", " ", "\n", " ", "\r", " ")
+
+// links are what GitHub and GitLab make links of, even where a backslash is before it: addresses, people,
+// issues and merge requests by their signs, and commits by 7 to 64 digits. In a code span they do not.
+var links = regexp.MustCompile(`://|@|#\b|[!$%]\d+|www\.|(?i:\bGH-\d+)|\b[0-9a-fA-F]{7,64}\b`)
+
+// code shows a name as it is.
+func code(text string) string {
+	if text == "" || strings.ContainsAny(text, "`|\n\r") {
+		return inline(text)
+	}
+	return "`" + text + "`"
+}
+
+// fenced puts text in a code block that nothing in it can end.
+func fenced(language, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence + "\n"
+}
+
+// stops reports whether the subject has an error that counts.
+func (s Subject) stops() bool {
+	return slices.ContainsFunc(s.Findings, transform.Finding.Stops)
 }

@@ -327,3 +327,10 @@ func (r *reviewing) reconfigured() {
 		r.Result.Found(found...)
 	}
 }
+
+// hides reports whether a plan.json lists the file of a cluster, as one of its plan.
+func hides(saved []*clusters.Saved, before *review.Side) bool {
+	return slices.ContainsFunc(saved, func(s *clusters.Saved) bool {
+		return s.Name == before.Docs[0].File() && before.Identity().Is(s.Plan.Cluster)
+	})
+}
