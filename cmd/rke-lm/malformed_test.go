@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -70,37 +71,45 @@ func marshalled(t *testing.T, v any) string {
 
 // Documents whose parts are missing, null or of another type are refused with their
 // place, or planned to an end that lasts. Nothing panics, and nothing is taken for a
-// bug of rke-lm.
+// bug of rke-lm. A part is missing and null in each sample that has it, and of another type
+// in the first: where the type is wrong it is not read, whatever is around it.
 func TestMalformedDocumentsAreRefusedWithTheirPlace(t *testing.T) {
 	sweep(t)
-	o := searchFor(t, "")
+	o, count, tried := searchFor(t, ""), 0, map[string]bool{}
 	for _, name := range samples {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			outer := parsedYAML(t, golden.Input(t, name).Text())
-			count := 0
 			try := func(what string) {
+				at := indexes.ReplaceAllString(what, "")
+				if tried[at] && !strings.HasSuffix(what, "<nil>") && !strings.HasSuffix(what, "missing") {
+					return
+				}
+				tried[at] = true
 				count++
 				text := marshalled(t, outer)
 				err := transform.Guard(what, func() error { return tryMalformed(o, text) })
 				assert.Truef(t, err == nil, "%s: %v\n%s", what, err, text)
 			}
-			eachWrong(outer, "", try)
+			kindOf := func(v map[string]any) string { return fmt.Sprint(v["apiVersion"], " ", v["kind"]) }
+			eachWrong(outer, kindOf(outer), try)
 			config, _ := field(outer, "spec", "rkeConfig").(map[string]any)
 			for key, in := range map[string]map[string]any{"additionalManifest": config, "addons": outer} {
 				manifests, _ := in[key].(string)
 				for _, c := range yamledit.Split("", []byte(manifests)) {
 					one := parsedYAML(t, string(c.Bytes))
-					eachWrong(one, "manifest", func(what string) {
+					eachWrong(one, "manifest "+kindOf(one), func(what string) {
 						in[key] = marshalled(t, one)
 						try(what)
 					})
 				}
 			}
-			assert.Truef(t, count >= 50, "only %d variants", count)
 		})
 	}
+	assert.Truef(t, count >= 3000, "only %d variants", count)
 }
+
+// indexes are places in lists, in a path.
+var indexes = regexp.MustCompile(`\[\d+\]`)
 
 // A format that is forced on a document refuses what it is not.
 func TestAForcedFormatRefusesOtherDocuments(t *testing.T) {
