@@ -35,8 +35,8 @@ func TestAdviceOfEveryRuleCanBeFollowed(t *testing.T) {
 			}
 			a.follow("lint", append(c.Flags(), file)...)
 			a.follow("plan", append(c.Flags(), file)...)
-			for _, stage := range stages.EditNames() {
-				a.follow("apply", append(c.Flags(), "--dry-run", "--through", "--stage", stage, file)...)
+			for _, last := range []string{stages.DisableLeaderMigration, stages.UpgradeCCM} { // the first that is blocked gives advice, whatever is to follow
+				a.follow("apply", append(c.Flags(), "--dry-run", "--through", "--stage", last, file)...)
 			}
 		})
 	}

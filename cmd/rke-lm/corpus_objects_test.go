@@ -39,7 +39,7 @@ func TestCorpusObjectsThroughRanchersTypes(t *testing.T) {
 			t.Run(file.Name, func(t *testing.T) {
 				t.Parallel()
 				for _, doc := range goldenDocuments(file) {
-					s := objectSweep{t: t, webhook: ranchertest.NewWebhook(uint64(i)), count: objectCount{}}
+					s := objectSweep{t: t, rule: strings.HasPrefix(file.Name, "rule-"), webhook: ranchertest.NewWebhook(uint64(i)), count: objectCount{}}
 					d := s.document(doc)
 					mu.Lock()
 					for what, n := range s.count {
@@ -65,6 +65,7 @@ type objectCount map[string]int
 
 type objectSweep struct {
 	t       *testing.T
+	rule    bool // one rule in a file that is like all others
 	webhook *ranchertest.Webhook
 	count   objectCount
 }
@@ -120,6 +121,9 @@ func (s *objectSweep) stage(d transform.Format, before []byte, file plan.Step, t
 		return nil, err
 	}
 	for _, usual := range []bool{false, true} {
+		if usual && s.rule {
+			break
+		}
 		target.CanonicalForm = usual
 		undone, err := s.undo(d, after, doc, file, target)
 		if err != nil {
