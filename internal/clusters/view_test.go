@@ -236,7 +236,7 @@ func views(t testing.TB) (all [][]byte) {
 // TestRandomSpellingsAreReadAsKubectlReadsThem checks RKE_LM_SPELLINGS texts; go test -fuzz, which
 // finds new ones, takes a hundred times as long for each.
 func TestRandomSpellingsAreReadAsKubectlReadsThem(t *testing.T) {
-	rounds := 20_000
+	rounds := 6_000
 	if n, err := strconv.Atoi(os.Getenv("RKE_LM_SPELLINGS")); err == nil {
 		rounds = n
 	}
