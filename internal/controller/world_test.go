@@ -28,11 +28,18 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
+
+// TestMain gives the token to all runs: one of a file would be read with each of their requests.
+func TestMain(m *testing.M) {
+	os.Setenv(rancher.TokenVariable, ranchertest.Token)
+	os.Exit(m.Run())
+}
 
 // world is a Rancher with clusters, a LeaderMigration over all of them, and the processes that run.
 type world struct {
@@ -114,7 +121,7 @@ func (w *world) end() {
 }
 
 func (w *world) server() (*rancher.Server, error) {
-	return rancher.Open(rancher.Source{Connection: kube.Connection{Rancher: w.URL, TokenFile: w.Rancher.TokenFile(w.t), Insecure: true, UserAgent: "controller", RetryFor: 30 * time.Second, Dial: memnet.Dial}})
+	return rancher.Open(rancher.Source{Connection: kube.Connection{Rancher: w.URL, Insecure: true, UserAgent: "controller", RetryFor: 30 * time.Second, Dial: memnet.Dial}})
 }
 
 // object is the LeaderMigration as the server has it.

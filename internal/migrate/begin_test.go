@@ -68,7 +68,6 @@ var refusals = map[string]struct {
 func asItIs(*testing.T, *world) {}
 
 func TestARunThatIsRefusedWritesNothing(t *testing.T) {
-	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
 	for name, c := range refusals {
 		t.Run(name, func(t *testing.T) {
 			on(t, c.world, func(t *testing.T, w *world) {

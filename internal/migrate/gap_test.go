@@ -60,7 +60,6 @@ func TestARunSaysGapsAndTheOrderOfMachinesBeforeItWrites(t *testing.T) {
 
 // The option is for the run alone: what an earlier one has made shows in the object, and on the cluster.
 func TestARollbackReturnsTheTimingsOfShortLeasesUntilTheOtherManagerIsRemoved(t *testing.T) {
-	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
 	synctest.Test(t, func(t *testing.T) {
 		for name, w := range map[string]*world{"RKE2": rke2World(t), "RKE1": rke1World(t)} {
 			before := w.Spec(t)

@@ -120,7 +120,6 @@ func TestUntilEndsAnUpgradeAtItsStage(t *testing.T) {
 
 // The chart of RKE is no part of its file: helm brings it to each minor.
 func TestMigrateTakesAClusterOfRKEFromMinorToMinor(t *testing.T) {
-	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
 	onRKE1(t, func(t *testing.T, w *world) {
 		w.migrate(t, "one")
 		assert.NilError(t, w.does(t, "two", migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target.Version = "v1.28.15-rancher1-1" }))

@@ -37,7 +37,6 @@ func TestNodesThatRKEReleasedAreReported(t *testing.T) {
 }
 
 func TestHelmGetsWhatItNeedsAndLeavesNothing(t *testing.T) {
-	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
 	onRKE1(t, func(t *testing.T, w *world) {
 		w.migrate(t, "one")
 		read := func(kind string) string { return string(assert.Value(os.ReadFile(w.Helm + kind))(t)) }
@@ -72,7 +71,6 @@ func valuesOf(t *testing.T, w *world) string {
 
 func TestMigrateInstallsTheChartWithTheValuesOfTheOperator(t *testing.T) {
 	const own = "# Mine.\nargs:\n  - --v=4\n  - --cloud-provider=aws\npodAnnotations: {team: platform}\n"
-	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
 	onRKE1(t, func(t *testing.T, w *world) {
 		values := assert.Value(yamledit.ParseString("values.yaml", own))(t)
 		with := func(_ *world, o *migrate.Options) { o.Planner.Target.Values = values }

@@ -5,6 +5,7 @@ package migrate_test
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,9 +17,16 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
+
+// TestMain gives the token to all runs, and helm is to be run without it: one of a file would be read with each request.
+func TestMain(m *testing.M) {
+	os.Setenv(rancher.TokenVariable, ranchertest.Token)
+	os.Exit(m.Run())
+}
 
 // world is a Rancher with one cluster, and the runs over it.
 type world struct {
@@ -37,7 +45,7 @@ const retryTime = 30 * time.Second
 // run is a run over the cluster, as the command line makes it.
 func (w *world) run(t *testing.T, agent string, onEvent func(migrate.Event)) migrate.Options {
 	t.Helper()
-	server := assert.Value(rancher.Open(rancher.Source{Connection: kube.Connection{Rancher: w.URL, TokenFile: w.Rancher.TokenFile(t), Insecure: true, UserAgent: agent, RetryFor: retryTime, Dial: memnet.Dial}}))(t)
+	server := assert.Value(rancher.Open(rancher.Source{Connection: kube.Connection{Rancher: w.URL, Insecure: true, UserAgent: agent, RetryFor: retryTime, Dial: memnet.Dial}}))(t)
 	objects := assert.Value(server.Find(t.Context(), rancher.Query{Name: w.Name}))(t)
 	return migrate.Options{
 		Server: server, Object: objects[0], Planner: transition.Planner{Format: w.Format, Target: transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}},
