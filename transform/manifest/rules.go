@@ -36,18 +36,16 @@ var ruleTable = sync.OnceValue(func() []rule {
 type rule = transform.Checked[*migration]
 
 // inOtherManifest is a rule about what another manifest may hold.
-func inOtherManifest(r transform.Rule) transform.Rule {
+func inOtherManifest[C any](r transform.Checked[C]) transform.Checked[C] {
 	r.OtherDocument = true
 	return r
 }
 
 // sharedRules are those that check the same in every format.
 func sharedRules() []rule {
-	grant := rules.LeaseGrantMissing.WithGuards()
-	grant.Rule = inOtherManifest(grant.Rule)
 	return rules.Of[*migration](
 		rules.CSIGateStale, rules.CloudControllersOff, rules.FlagLeftOnKCM, rules.LeaderElectionOff,
-		rules.LeaseTimingsUnsafe, grant,
+		rules.LeaseTimingsUnsafe, inOtherManifest(rules.LeaseGrantMissing.WithGuards()),
 		rules.FlagOnExternalGate.WithGuards(rules.BothManagers...),
 		rules.FlagUnknown.WithGuards(rules.BothManagers...),
 	)
@@ -76,11 +74,10 @@ func argumentRules() []rule {
 		}},
 		// It is about an external kube-controller-manager; its counterpart is
 		// another document.
-		{Rule: inOtherManifest(rules.CCMNotInFile), Check: func(m *migration, found *transform.Findings) {
-			if _, at := m.provider(); m.isExternal() && !m.Manager().Exists() {
-				rules.NotInFile(at, "or add its manifest to the command", found)
-			}
-		}},
+		inOtherManifest(rules.By(rules.CCMNotInFile, func(m *migration) []rules.Absent {
+			_, at := m.provider()
+			return lists.If(m.isExternal() && !m.Manager().Exists(), rules.Absent{At: at, Or: "or add its manifest to the command"})
+		})),
 		{Rule: rules.CCMMinorSkew.Rule.WithDoc(
 			"The image of the cloud-controller-manager is of 1.28 or later, and it migrates without a LeaderMigrationConfiguration of its own. Services and routes then run in both managers."),
 			Check: func(m *migration, found *transform.Findings) {
@@ -126,18 +123,14 @@ func argumentRules() []rule {
 				}
 			}},
 		// It compares the documents of a cluster, with its first one.
-		{Rule: rules.ProviderMixed.WithGuards(rules.BeforeSwitch...), Check: func(m *migration, found *transform.Findings) {
-			if m.Doc != m.members[0].Doc {
-				return
-			}
-			var list []rules.Provided
+		rules.By(rules.ProviderMixed.WithGuards(rules.BeforeSwitch...), func(m *migration) (list []rules.Provided) {
 			for _, o := range m.members {
-				if name, at := o.provider(); o.Component != cloudManager {
-					list = append(list, rules.Provided{What: o.Component + " in " + o.Doc.File(), Provider: name, At: at})
+				if name, at := o.provider(); o.Component != cloudManager && m.Doc == m.members[0].Doc {
+					list = append(list, rules.Provided{What: o.Component + " in " + o.Doc.File(), Provider: name, At: at, Version: m.Version})
 				}
 			}
-			rules.Mixed(list, m.Version, found)
-		}},
+			return list
+		}),
 		{Rule: rules.ProviderRemoved.WithDoc(
 			"kube-controller-manager has leader migration on and no --cloud-provider: it holds the migration lease and runs no cloud controllers."),
 			Check: func(m *migration, found *transform.Findings) {

@@ -66,11 +66,9 @@ func clusterRules() []rule {
 			}
 		}},
 		// It checks what addons run: a release of Helm never shows.
-		{Rule: rules.CCMNotInFile, Check: func(m *migration, found *transform.Findings) {
-			if m.lacksManager() {
-				rules.NotInFile(m.near(m.get(providerKey, nameKey)), "if none runs, install the chart as in the plan", found)
-			}
-		}},
+		rules.By(rules.CCMNotInFile, func(m *migration) []rules.Absent {
+			return lists.If(m.lacksManager(), rules.Absent{At: m.near(m.get(providerKey, nameKey)), Or: "if none runs, install the chart as in the plan"})
+		}),
 		// It checks a file that the manager names itself: no one but the
 		// operator knows what is in it.
 		{Rule: rules.CloudConfigLost.WithDoc(
@@ -120,11 +118,11 @@ func clusterRules() []rule {
 				}
 			}},
 		// It compares the components, each of which has the same provider on all machines.
-		{Rule: rules.ProviderMixed, Check: func(m *migration, found *transform.Findings) {
-			rules.Mixed(lists.Map(components, func(service string) rules.Provided {
-				return rules.Provided{What: service, Provider: m.component(service), At: m.near(m.get(servicesKey, service, argsKey))}
-			}), m.Version, found)
-		}},
+		rules.By(rules.ProviderMixed, func(m *migration) []rules.Provided {
+			return lists.Map(components, func(service string) rules.Provided {
+				return rules.Provided{What: service, Provider: m.component(service), At: m.near(m.get(servicesKey, service, argsKey)), Version: m.Version}
+			})
+		}),
 		// It searches for what only a cluster with a provider has: RKE's own example
 		// has an empty name as well.
 		{Rule: rules.ProviderRemoved.WithDoc(
@@ -141,7 +139,7 @@ func clusterRules() []rule {
 				found.At(m.near(m.get(providerKey, nameKey)), "no cloud provider is set, and the cluster had one: nodes lose the names from EC2 and register as new Nodes, and no manager runs the cloud controllers",
 					"set cloud_provider to "+inTree+" before the switch, or to "+externalName+" after it")
 			}},
-		{Rule: rules.ControlPlanesAtOnce, Check: (*migration).controlPlanesAtOnce},
+		rules.By(rules.ControlPlanesAtOnce, (*migration).restart),
 		{Rule: transform.Rule{ID: "metadata-hostname-conflict", Severity: transform.Error, Guards: rules.TheSwitch,
 			Doc: "useInstanceMetadataHostname is true and a node has a hostname_override of its own: only one of the two can set its name."}.Because(
 			"One node would have two names: the one of the metadata service, and hostname_override.", transform.SourceRKE, "Remove one of the two.", "If the override equals the name of the metadata service."),

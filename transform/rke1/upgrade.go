@@ -183,18 +183,19 @@ const (
 	unavailableKey = "max_unavailable_controlplane"
 )
 
-// controlPlanesAtOnce counts as RKE does (services/node_util.go, CalculateMaxUnavailable): a
+// restart counts as RKE does (services/node_util.go, CalculateMaxUnavailable): a
 // percentage is rounded down, and is one machine at the least. Control planes with
 // etcd count as well.
-func (m *migration) controlPlanesAtOnce(found *transform.Findings) {
+func (m *migration) restart() rules.Restart {
 	at := m.get(strategyKey, unavailableKey)
 	all := len(m.controlPlaneNodes())
 	if all == 0 { // an object of Rancher names none
 		all = rules.MostControlPlanes
 	}
 	number, ok := rules.Concurrency(at.Value(), all, math.Floor)
-	if at.Exists() && ok {
-		key := m.spelling.of(strategyKey) + "." + m.spelling.of(unavailableKey)
-		rules.AtOnce(at, rules.Restart{By: "RKE", Most: min(number, all), All: all, Of: "control planes", Key: key}, found)
+	if !ok {
+		return rules.Restart{}
 	}
+	key := m.spelling.of(strategyKey) + "." + m.spelling.of(unavailableKey)
+	return rules.Restart{At: at, By: "RKE", Most: min(number, all), All: all, Of: "control planes", Key: key}
 }

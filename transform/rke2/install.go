@@ -381,13 +381,11 @@ func (m *migration) checkCloud() error {
 	return transform.NothingToMigrate(driver, "the provider is external, and no machine pool is one of AWS")
 }
 
-func (m *migration) ccmNotInFile(found *transform.Findings) {
-	if !m.lacksManager() || m.checkCloud() != nil {
-		return
-	}
+// absent is the manager that an external cluster on AWS lacks.
+func (m *migration) absent() []rules.Absent {
 	at := m.RKEConfig()
 	if c, has := lists.Find(m.Classes, effective.Class.ControlPlane); has {
 		at = m.Effective(c).ProviderOrigin(managerArgs)
 	}
-	rules.NotInFile(at, "or, on AWS, add the chart with "+addsChart(), found)
+	return lists.If(m.lacksManager() && m.checkCloud() == nil, rules.Absent{At: at, Or: "or, on AWS, add the chart with " + addsChart()})
 }

@@ -70,7 +70,7 @@ func clusterRules() []rule {
 					found.At(a.Node(), "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+a.Name+" and does not start", "apply "+stages.SwitchToExternal+", which removes it; or remove the argument")
 				}
 			}},
-		{Rule: rules.ControlPlanesAtOnce, Check: (*migration).controlPlanesAtOnce},
+		rules.By(rules.ControlPlanesAtOnce, (*migration).restart),
 		// It checks what makes components in-tree; on late releases the provider's
 		// name only names nodes.
 		{Rule: rules.InTreeGone, Check: func(m *migration, found *transform.Findings) {
@@ -106,11 +106,10 @@ func clusterRules() []rule {
 				}
 				found.Add(transform.NotMigratableIn(cmp.Or(m.checkProvider(), m.checkCloud()))...)
 			}},
-		{Rule: rules.ProviderMixed, Check: func(m *migration, found *transform.Findings) {
-			var list []rules.Provided
+		rules.By(rules.ProviderMixed, func(m *migration) (list []rules.Provided) {
 			for _, key := range componentArgs {
 				of := lists.Map(m.Kinds, func(class effective.Class) rules.Provided {
-					return rules.Provided{Provider: m.Effective(class).Provider(key), At: m.Effective(class).ProviderOrigin(key)}
+					return rules.Provided{Provider: m.Effective(class).Provider(key), At: m.Effective(class).ProviderOrigin(key), Version: m.Version}
 				})
 				for _, class := range m.Classes {
 					if one := of[class.Kind()]; class.Runs(key) {
@@ -119,8 +118,8 @@ func clusterRules() []rule {
 					}
 				}
 			}
-			rules.Mixed(list, m.Version, found)
-		}},
+			return list
+		}),
 		// It finds clusters that show a migration and have no provider, and
 		// warns of a name that is set to nothing: Rancher's interface writes that where a
 		// provider is taken away, and also where there never was one. A cluster whose
@@ -190,7 +189,7 @@ func clusterRules() []rule {
 					}
 				}
 			}},
-		{Rule: rules.CCMNotInFile.WithGuards(rules.ChartRuns...), Check: (*migration).ccmNotInFile},
+		rules.By(rules.CCMNotInFile.WithGuards(rules.ChartRuns...), (*migration).absent),
 		// It finds documents of additionalManifest that are one object
 		// of the cluster: RKE2 applies them by their names, and the last one wins. An
 		// edit of a stage cannot take a document out, which its proof makes sure of, but

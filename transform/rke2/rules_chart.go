@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -40,21 +41,35 @@ func chartRules() []rule {
 				}
 			}},
 		// It checks the configuration of the provider, on control planes and in the
-		// Secret to which install-ccm carries it.
-		{Rule: rules.ServiceOverrideNames, Check: func(m *migration, found *transform.Findings) {
-			version := m.move().Reached()
-			for _, at := range m.Winners(cloudConfigKey, effective.Class.ControlPlane) {
-				rules.OverrideNames(at, version, found.At)
-			}
-			docs, _ := m.manifests()
-			for i, d := range docs {
-				if d.Root().StringAt("metadata", "name") == ccm.CloudConfigSecret {
-					rules.OverrideNames(d.Root().Get("stringData", ccm.CloudConfigKey), version, func(n yamledit.Node, message, fix string) *transform.Finding {
-						return found.Add(m.Bundle().Finding(i, n, message, fix))
-					})
+		// Secret to which install-ccm carries it. The cloud-controller-manager of 1.33.1 and later
+		// compares the names of services with those of the second version of the AWS SDK, and ignores
+		// a section with another name (kubernetes/cloud-provider-aws,
+		// pkg/providers/v1/config/config.go at v1.33.0, v1.33.1 and v1.34.3).
+		{Rule: transform.Rule{ID: "service-override-names", Severity: transform.Error, Guards: rules.TheChart,
+			Doc: "A section ServiceOverride of the provider's configuration names a service as managers before 1.33 do, and no section names it as later ones do: the cloud-controller-manager of Kubernetes 1.33 and later ignores it and calls the public endpoint."}.Because(
+			"The manager ignores the section and calls the public endpoint of AWS, which a VPC without a way to the internet does not reach.", "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go at v1.33.0, v1.33.1 and v1.34.3", "Add the same URL with the service names that the finding lists.", "If the public endpoints can be reached from the control planes."),
+			Check: func(m *migration, found *transform.Findings) {
+				if !k8s.From(m.move().Reached(), "v1.33") {
+					return
 				}
-			}
-		}},
+				ignored := func(at yamledit.Node, report transform.Report) {
+					for _, s := range aws.IgnoredOverrides(at.StringAt()) {
+						report(at, "the cloud-controller-manager of Kubernetes 1.33 and later ignores the section ServiceOverride of the service "+s.Before+", and calls the public endpoint",
+							"add a section with the same URL for Service = "+strings.Join(s.Since, ", and one for Service = "))
+					}
+				}
+				for _, at := range m.Winners(cloudConfigKey, effective.Class.ControlPlane) {
+					ignored(at, found.At)
+				}
+				docs, _ := m.manifests()
+				for i, d := range docs {
+					if d.Root().StringAt("metadata", "name") == ccm.CloudConfigSecret {
+						ignored(d.Root().Get("stringData", ccm.CloudConfigKey), func(n yamledit.Node, message, fix string) *transform.Finding {
+							return found.Add(m.Bundle().Finding(i, n, message, fix))
+						})
+					}
+				}
+			}},
 		// It is about the in-tree kubelets (kubernetes #109793).
 		{Rule: transform.Rule{ID: "address-flapping", Severity: transform.Warning, Guards: rules.TheChart,
 			Doc: "Below Kubernetes 1.25 the cloud-controller-manager and the in-tree kubelets both write the addresses of nodes until the kubelets are external."}.Because(

@@ -176,6 +176,8 @@ func TestServicesOfEndpointsHaveTheNamesOfTheManager(t *testing.T) {
 	checkRule(t, "service-override-names", []ruleCase{
 		{"a name of before", late, config("ec2"), chosen, []string{"error 9"}},
 		{"the same, for a manager of before", "", config("ec2"), chosen, nil},
+		{"the first one", "v1.33.0+rke2r1", config("ec2"), chosen, []string{"error 9"}},
+		{"the last one of before", "v1.32.9+rke2r1", config("ec2"), chosen, nil},
 		{"the same, with an upgrade to come", "", config("ec2"), transform.Target{Version: late}, []string{"error 9"}},
 		{"a name of now", late, config("EC2"), chosen, nil},
 		{"a Secret that is not in the file", late, onAWS + "  cloud-provider-config: secret://fleet-default:config\n", chosen, nil},

@@ -127,20 +127,21 @@ func (m *migration) atOnce(key string) string {
 	}
 }
 
-// controlPlanesAtOnce counts as Rancher's planner does (rancher pkg/capr/planner,
+// restart counts as Rancher's planner does (rancher pkg/capr/planner,
 // fullReconcile and calculateConcurrency): machines with etcd follow one by one, then
 // the other control planes by controlPlaneConcurrency, of which 0 means all.
-func (m *migration) controlPlanesAtOnce(found *transform.Findings) {
+func (m *migration) restart() rules.Restart {
 	at := m.RKEConfig().Get("upgradeStrategy", "controlPlaneConcurrency")
 	all, alone := m.controlPlanes()
 	number, ok := rules.Concurrency(at.Value(), all, math.Ceil)
+	if !ok {
+		return rules.Restart{}
+	}
 	most := min(number, alone)
 	if number == 0 {
 		most = alone
 	}
-	if at.Exists() && ok {
-		rules.AtOnce(at, rules.Restart{By: "Rancher", Most: most, All: alone, Of: "control planes without etcd", Key: "upgradeStrategy.controlPlaneConcurrency"}, found)
-	}
+	return rules.Restart{At: at, By: "Rancher", Most: most, All: alone, Of: "control planes without etcd", Key: "upgradeStrategy.controlPlaneConcurrency"}
 }
 
 // controlPlanes counts the control planes, and those of them without etcd. A cluster

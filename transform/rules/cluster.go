@@ -79,34 +79,33 @@ func inTreeClasses(s Subject, found *transform.Findings) {
 // ControlPlanesAtOnce is for an upgrade strategy that restarts several control planes
 // together. The migration lease still lets one manager run the cloud controllers, so it
 // stops nothing.
-var ControlPlanesAtOnce = transform.Rule{ID: "control-planes-at-once", Severity: transform.Warning, Guards: FlagEdits,
+var ControlPlanesAtOnce = transform.Checked[Restart]{Rule: transform.Rule{ID: "control-planes-at-once", Severity: transform.Warning, Guards: FlagEdits,
 	Doc: "upgradeStrategy lets several control planes restart at once: controlPlaneConcurrency of RKE2, which counts for control planes without etcd, and max_unavailable_controlplane of RKE1. Their kube-apiservers and kube-controller-managers are down together, and the time in which no manager runs the cloud controllers is longer. Two managers still never run them at once, because of the migration lease."}.Because(
-	"Several control planes restart together: the API is down, and the time in which no manager runs the cloud controllers is longer.", "rancher/rancher pkg/capr/planner/planner.go: controlPlaneConcurrency; rancher/rke: max_unavailable_controlplane", "Set the concurrency of control planes to 1 for the migration.", "If an outage of the API during the switch is acceptable.")
+	"Several control planes restart together: the API is down, and the time in which no manager runs the cloud controllers is longer.", "rancher/rancher pkg/capr/planner/planner.go: controlPlaneConcurrency; rancher/rke: max_unavailable_controlplane", "Set the concurrency of control planes to 1 for the migration.", "If an outage of the API during the switch is acceptable."),
+	Check: func(r Restart, found *transform.Findings) {
+		if r.Most < 2 {
+			return
+		}
+		many := fmt.Sprintf("up to %d", r.Most)
+		if r.Most >= r.All {
+			many = "all"
+		}
+		found.At(r.At, r.By+" restarts "+many+" of the "+r.Of+" at once: their kube-apiservers and kube-controller-managers are down together, and no manager runs the cloud controllers for longer than in a rollout one by one",
+			"set "+r.Key+` to "1" for the migration`)
+	}}
 
 // Restart is how many control planes a strategy takes at once.
 type Restart struct {
-	By        string // the program that restarts them
-	Most, All int    // that many of all
-	Of        string // what they are called
-	Key       string // what to set to one
+	At        yamledit.Node // the strategy
+	By        string        // the program that restarts them
+	Most, All int           // that many of all
+	Of        string        // what they are called
+	Key       string        // what to set to one
 }
 
 // MostControlPlanes is taken for a number of control planes that a document does not
 // tell: an upper bound.
 const MostControlPlanes = 5
-
-// AtOnce evaluates a strategy at a node.
-func AtOnce(at yamledit.Node, r Restart, found *transform.Findings) {
-	if r.Most < 2 {
-		return
-	}
-	many := fmt.Sprintf("up to %d", r.Most)
-	if r.Most >= r.All {
-		many = "all"
-	}
-	found.At(at, r.By+" restarts "+many+" of the "+r.Of+" at once: their kube-apiservers and kube-controller-managers are down together, and no manager runs the cloud controllers for longer than in a rollout one by one",
-		"set "+r.Key+` to "1" for the migration`)
-}
 
 // Concurrency reads how many of all machines a strategy takes at once: a number, or a
 // percentage, which is rounded. ok is false for anything else.
@@ -159,29 +158,28 @@ func FindInTreeImage(n yamledit.Node, found *transform.Findings) bool {
 
 // ProviderMixed is for a cluster that is half switched: some components or machines are in-tree,
 // and others external. From 1.27 on the in-tree ones do not start, which is InTreeGone.
-var ProviderMixed = transform.Rule{ID: "provider-mixed", Severity: transform.Warning, Guards: slices.Concat([]string{stages.GrantMigrationLease}, BeforeSwitch),
+var ProviderMixed = transform.Checked[[]Provided]{Rule: transform.Rule{ID: "provider-mixed", Severity: transform.Warning, Guards: slices.Concat([]string{stages.GrantMigrationLease}, BeforeSwitch),
 	Doc: "Components or machines of one cluster have different cloud providers: some are aws, others external. The finding lists which."}.Because(
-	"A node with an external kubelet keeps the taint for uninitialized nodes until a cloud-controller-manager runs, while an in-tree kube-controller-manager still manages the load balancers.", transform.SourceMigration, "Set aws everywhere, and let switch-to-external change all of them.", "If the machines are moved in a fixed order, and a cloud-controller-manager runs.")
+	"A node with an external kubelet keeps the taint for uninitialized nodes until a cloud-controller-manager runs, while an in-tree kube-controller-manager still manages the load balancers.", transform.SourceMigration, "Set aws everywhere, and let switch-to-external change all of them.", "If the machines are moved in a fixed order, and a cloud-controller-manager runs."),
+	Check: func(list []Provided, found *transform.Findings) {
+		of, at := map[string][]string{}, yamledit.Node{}
+		for _, p := range list {
+			if of[p.Provider] = append(of[p.Provider], p.What); p.Provider == external && !at.Exists() {
+				at = p.At
+			}
+		}
+		if len(of[inTree]) == 0 || len(of[external]) == 0 || k8s.From(list[0].Version, aws.FirstWithout) {
+			return
+		}
+		found.At(at, "the cluster is half switched; "+inTree+": "+strings.Join(of[inTree], ", ")+"; "+external+": "+strings.Join(of[external], ", "),
+			"set "+inTree+" for all of them; "+stages.SwitchToExternal+" makes all of them external in one edit")
+	}}
 
 // Provided is a component of some machines with its provider.
 type Provided struct {
 	What, Provider string
 	At             yamledit.Node
-}
-
-// Mixed compares what the components of a cluster have.
-func Mixed(list []Provided, version string, found *transform.Findings) {
-	of, at := map[string][]string{}, yamledit.Node{}
-	for _, p := range list {
-		if of[p.Provider] = append(of[p.Provider], p.What); p.Provider == external && !at.Exists() {
-			at = p.At
-		}
-	}
-	if len(of[inTree]) == 0 || len(of[external]) == 0 || k8s.From(version, aws.FirstWithout) {
-		return
-	}
-	found.At(at, "the cluster is half switched; "+inTree+": "+strings.Join(of[inTree], ", ")+"; "+external+": "+strings.Join(of[external], ", "),
-		"set "+inTree+" for all of them; "+stages.SwitchToExternal+" makes all of them external in one edit")
+	Version        string // of the cluster
 }
 
 // ProviderRemoved is for clusters that lost their provider. What shows that they had

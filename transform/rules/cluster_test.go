@@ -26,7 +26,7 @@ func TestAStrategySaysHowManyControlPlanesItRestarts(t *testing.T) {
 	} {
 		printed := ""
 		var found transform.Findings
-		AtOnce(doc.Root().Get("concurrency"), Restart{By: "RKE", Most: c.most, All: c.all, Of: "control planes", Key: "k"}, &found)
+		ControlPlanesAtOnce.Check(Restart{At: doc.Root().Get("concurrency"), By: "RKE", Most: c.most, All: c.all, Of: "control planes", Key: "k"}, &found)
 		for _, f := range found {
 			printed += f.Message
 			assert.True(t, f.Line == 1 && f.Fix == `set k to "1" for the migration`, f)

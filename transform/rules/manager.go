@@ -5,7 +5,6 @@ package rules
 
 import (
 	"slices"
-	"strings"
 
 	"golang.org/x/mod/semver"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/plan"
-	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -166,16 +164,21 @@ func minorSkew(c Chart, found *transform.Findings) {
 
 // CCMNotInFile is for an external cluster whose cloud-controller-manager the file does
 // not show.
-var CCMNotInFile = transform.Rule{ID: plan.RuleNotInFile, Severity: transform.Warning, Guards: TheChart,
+var CCMNotInFile = transform.Checked[[]Absent]{Rule: transform.Rule{ID: plan.RuleNotInFile, Severity: transform.Warning, Guards: TheChart,
 	Doc: "The provider is external, and no cloud-controller-manager of AWS is in the file: it was installed in another way, or there is none. Until it is accepted, plan --exit-code gives 1."}.Because(
-	"The cluster is external and the file shows no manager. If there is none, no new node is initialized and no load balancer is made.", transform.SourceAWS, "Check with `rke-lm verify` whether one runs; apply install-ccm with --stage if not.", "If the manager is installed from another place, and `rke-lm verify` finds it.")
+	"The cluster is external and the file shows no manager. If there is none, no new node is initialized and no load balancer is made.", transform.SourceAWS, "Check with `rke-lm verify` whether one runs; apply install-ccm with --stage if not.", "If the manager is installed from another place, and `rke-lm verify` finds it."),
+	Check: func(list []Absent, found *transform.Findings) {
+		const check = "check with rke-lm verify whether one runs, then --accept ccm-not-in-file"
+		for _, a := range list {
+			found.At(a.At, "the provider is external, and no cloud-controller-manager of AWS is in the file: it was installed in another way, or there is none",
+				check+"; "+a.Or)
+		}
+	}}
 
-// NotInFile is about the node that makes the cluster external; or is what else to do than
-// to accept the rule.
-func NotInFile(n yamledit.Node, or string, found *transform.Findings) {
-	const check = "check with rke-lm verify whether one runs, then --accept ccm-not-in-file"
-	found.At(n, "the provider is external, and no cloud-controller-manager of AWS is in the file: it was installed in another way, or there is none",
-		check+"; "+or)
+// Absent is a cloud-controller-manager that the file does not show.
+type Absent struct {
+	At yamledit.Node // makes the cluster external
+	Or string        // what else to do than to accept the rule
 }
 
 // CCMUnschedulable finds control planes on which the chart runs no pod.
@@ -230,24 +233,4 @@ func ConfigCarried(n yamledit.Node, found *transform.Findings) {
 func ConfigLost(n yamledit.Node, why string, found *transform.Findings) {
 	found.At(n, "an external provider ignores this configuration"+why,
 		"carry its content to the cloud-controller-manager as --cloud-config, then --accept "+CloudConfigLost.ID)
-}
-
-// ServiceOverrideNames is for endpoints of one's own in a provider's configuration. The
-// cloud-controller-manager of 1.33.1 and later compares the names of services with those of
-// the second version of the AWS SDK, and ignores a section with another name
-// (kubernetes/cloud-provider-aws, pkg/providers/v1/config/config.go at v1.33.0, v1.33.1 and
-// v1.34.3).
-var ServiceOverrideNames = transform.Rule{ID: "service-override-names", Severity: transform.Error, Guards: TheChart,
-	Doc: "A section ServiceOverride of the provider's configuration names a service as managers before 1.33 do, and no section names it as later ones do: the cloud-controller-manager of Kubernetes 1.33 and later ignores it and calls the public endpoint."}.Because(
-	"The manager ignores the section and calls the public endpoint of AWS, which a VPC without a way to the internet does not reach.", "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go at v1.33.0, v1.33.1 and v1.34.3", "Add the same URL with the service names that the finding lists.", "If the public endpoints can be reached from the control planes.")
-
-// OverrideNames evaluates the text of a configuration, for a manager of a cluster's version.
-func OverrideNames(at yamledit.Node, version string, report transform.Report) {
-	if !k8s.From(version, "v1.33") {
-		return
-	}
-	for _, s := range aws.IgnoredOverrides(at.StringAt()) {
-		report(at, "the cloud-controller-manager of Kubernetes 1.33 and later ignores the section ServiceOverride of the service "+s.Before+", and calls the public endpoint",
-			"add a section with the same URL for Service = "+strings.Join(s.Since, ", and one for Service = "))
-	}
 }

@@ -68,9 +68,12 @@ type Rule = transform.Checked[Subject]
 
 // Of returns shared rules for the table of a format. None of them can be corrected without a decision.
 func Of[C Subject](shared ...Rule) []transform.Checked[C] {
-	return lists.Map(shared, func(r Rule) transform.Checked[C] {
-		return transform.Checked[C]{Rule: r.Rule, Check: func(c C, found *transform.Findings) { r.Check(c, found) }}
-	})
+	return lists.Map(shared, func(r Rule) transform.Checked[C] { return By(r, func(c C) Subject { return c }) })
+}
+
+// By is a shared rule for the table of a format that has the values which the rule checks.
+func By[C, V any](r transform.Checked[V], values func(C) V) transform.Checked[C] {
+	return transform.Checked[C]{Rule: r.Rule, Check: func(c C, found *transform.Findings) { r.Check(values(c), found) }}
 }
 
 // ofComponents is a rule that checks components one by one. What several machines have in common is found once.
