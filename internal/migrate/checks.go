@@ -170,23 +170,17 @@ func (r *run) admit(ctx context.Context) error {
 		wanted.Nodes = r.nodes
 		around.Progress = new(rollout.Evaluate(seen, wanted))
 	}
-	if around.Release, err = r.upgraded(ctx); err != nil {
+	names := slices.DeleteFunc(slices.Clone(r.todo), func(s string) bool { return slices.Contains(r.Planner.Target.ManualDone, s) })
+	upgrades, err := r.Planner.Upgrades(r.plan, names, r.back(), r.seen)
+	if err != nil {
+		return err
+	}
+	if around.Release, err = r.helm.replaced(ctx, upgrades); err != nil {
 		return err
 	}
 	findings := rollout.Preconditions(around, r.Planner.Target.Accept)
 	r.noteFindings(findings)
 	return rollout.Refuse(r.Object.Title(), findings)
-}
-
-// upgraded returns the release that the run will upgrade with helm, with what it would lose; nil where
-// there is none.
-func (r *run) upgraded(ctx context.Context) (*rollout.Release, error) {
-	names := slices.DeleteFunc(slices.Clone(r.todo), func(s string) bool { return slices.Contains(r.Planner.Target.ManualDone, s) })
-	upgrades, err := r.Planner.Upgrades(r.plan, names, r.back(), r.seen)
-	if err != nil {
-		return nil, err
-	}
-	return r.helm.replaced(ctx, upgrades)
 }
 
 // allow refuses a rollback out of order, and a migration that is known to get stuck, or that would

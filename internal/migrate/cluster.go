@@ -262,7 +262,8 @@ func (r *run) await(ctx context.Context, at func(context.Context) (condition, er
 var errOvertaken = transform.NewError(transform.ExitRefused, "another user changed the object during the stage; check the change with rke-lm plan, and run the command again")
 
 // settle waits until every machine has what the object says. The rendered
-// configurations prove it; the conditions of the object are copies.
+// configurations prove it; the conditions of the object are copies. Someone who changed the object
+// meanwhile ends the run.
 func (r *run) settle(ctx context.Context) error {
 	wanted, err := r.wanted()
 	if err != nil {
@@ -270,32 +271,26 @@ func (r *run) settle(ctx context.Context) error {
 	}
 	failed := failures{}
 	return r.await(ctx, func(ctx context.Context) (condition, error) {
-		p, err := r.rollout(ctx, wanted)
+		now, err := r.Server.Get(ctx, r.Object)
 		if err != nil {
 			return condition{}, err
 		}
+		var object map[string]any
+		_ = json.Unmarshal(now.Raw, &object) // a Cluster, else it was not read
+		if rollout.Overtaken(object, wanted) {
+			return condition{}, errOvertaken
+		}
+		seen, err := r.Server.Rollout(ctx, now)
+		if err != nil {
+			return condition{}, err
+		}
+		p := rollout.Evaluate(seen, wanted)
 		failed.note(p.Machines, r.note)
 		if p.Failed != "" {
 			return condition{}, errors.New(p.Failed)
 		}
 		return condition{done: p.Done, waiting: p.Waiting, machines: p.Machines}, nil
 	})
-}
-
-// rollout looks how far the last change has come. Someone who changed the object
-// meanwhile ends the run.
-func (r *run) rollout(ctx context.Context, wanted rollout.Wanted) (rollout.Progress, error) {
-	now, err := r.Server.Get(ctx, r.Object)
-	if err != nil {
-		return rollout.Progress{}, err
-	}
-	var object map[string]any
-	_ = json.Unmarshal(now.Raw, &object) // a Cluster, else it was not read
-	if rollout.Overtaken(object, wanted) {
-		return rollout.Progress{}, errOvertaken
-	}
-	seen, err := r.Server.Rollout(ctx, now)
-	return rollout.Evaluate(seen, wanted), err
 }
 
 // failures are what was said of machines whose plans fail, by their names.

@@ -36,7 +36,8 @@ import (
 // helm runs the helm of the PATH on the releases of the cluster.
 type helm struct{ *run }
 
-// upgrade installs a chart, or brings its release to other values.
+// upgrade installs a chart, or brings its release to other values. It fails unless that keeps what the operator has set, or
+// that was accepted.
 func (h helm) upgrade(ctx context.Context, a action.Action, op action.HelmUpgrade) error {
 	values, err := h.fileOf(op.Values)
 	if err != nil {
@@ -46,8 +47,13 @@ func (h helm) upgrade(ctx context.Context, a action.Action, op action.HelmUpgrad
 	if err != nil {
 		return err
 	}
-	if err := h.keepsValues(ctx, op); err != nil {
+	seen, err := h.replaced(ctx, []transition.Upgrade{{Transition: h.transition, Action: op}})
+	if err != nil {
 		return err
+	}
+	findings := rollout.Preconditions(rollout.Change{Title: h.Object.Title(), Release: seen}, h.Planner.Target.Accept)
+	if stop := transform.Stopping(findings); len(stop) > 0 {
+		return blockedBy(h.transition.Step.Stage.Name, stop, rollout.Rules())
 	}
 	return h.call(ctx, a, helmCall{h.own("HelmRelease", op.Namespace, op.Release), nextRecord(op.Release, records), op.Args(), map[string]string{op.Values: values}})
 }
@@ -322,19 +328,6 @@ func busy(k record) error {
 // helm upgrade replaces all values that a user has supplied to a release (helm.sh/helm/v3/pkg/action,
 // Upgrade.reuseValues). So a run compares them with those that it gives helm: before it writes
 // anything, and again before each upgrade, as another user may have changed them in between.
-
-// keepsValues fails unless an upgrade keeps what the operator has set, or that was accepted.
-func (h helm) keepsValues(ctx context.Context, op action.HelmUpgrade) error {
-	seen, err := h.replaced(ctx, []transition.Upgrade{{Transition: h.transition, Action: op}})
-	if err != nil {
-		return err
-	}
-	findings := rollout.Preconditions(rollout.Change{Title: h.Object.Title(), Release: seen}, h.Planner.Target.Accept)
-	if stop := transform.Stopping(findings); len(stop) > 0 {
-		return blockedBy(h.transition.Step.Stage.Name, stop, rollout.Rules())
-	}
-	return nil
-}
 
 // replaced returns the release of upgrades, with what they drop or change of its values; nil where
 // nothing is upgraded, or no helm is on the PATH that would.

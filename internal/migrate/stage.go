@@ -68,10 +68,17 @@ func (r *run) planned(ctx context.Context, name string) (transition.Transition, 
 
 // agree shows a stage and asks whether to continue with it.
 func (r *run) agree(ctx context.Context) error {
-	t := r.transition
-	order, err := r.order(ctx, t)
-	if err != nil {
-		return err
+	t, order := r.transition, "" // in which Rancher will change the machines, where that can be seen
+	if t.Edits() {
+		changes, err := r.Planner.Changes(t)
+		if err != nil {
+			return err
+		}
+		seen, err := r.Server.Rollout(ctx, r.Object)
+		if err != nil {
+			return err
+		}
+		order = rollout.OrderText(rollout.Order(seen, r.Planner.Format.Live.Roles, changes))
 	}
 	r.emit(announcement(t, order))
 	if t.Step.State == plan.Blocked {
@@ -102,19 +109,6 @@ func announcement(t transition.Transition, order string) Event {
 		e.From, e.To = t.From(), t.To()
 	}
 	return e
-}
-
-// order reports in which order Rancher will change the machines, where that can be seen.
-func (r *run) order(ctx context.Context, t transition.Transition) (string, error) {
-	if !t.Edits() {
-		return "", nil
-	}
-	changes, err := r.Planner.Changes(t)
-	if err != nil {
-		return "", err
-	}
-	seen, err := r.Server.Rollout(ctx, r.Object)
-	return rollout.OrderText(rollout.Order(seen, r.Planner.Format.Live.Roles, changes)), err
 }
 
 // edit writes the stage's document and waits until every machine has it.

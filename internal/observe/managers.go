@@ -57,13 +57,19 @@ func (o *Observer) readManagers(ctx context.Context, out *observed.Observation) 
 // Managers looks at the pods of both managers in all namespaces, found by the
 // workloads that make them and by their usual labels: there are thousands of others.
 func (o *Observer) Managers(ctx context.Context, out *observed.Observation) error {
-	workloads, err := o.workloads(ctx)
-	if err != nil {
+	var sets, deployments []workload
+	var errs [2]error
+	var both sync.WaitGroup
+	both.Go(func() { sets, errs[0] = everywhere(ctx, o, daemonSets.Resource, keepDaemonSetPods) })
+	both.Go(func() {
+		deployments, errs[1] = everywhere(ctx, o, kube.Resource{Version: "apps/v1", Name: "deployments", Kind: "DeploymentList"}, keepDeploymentPods)
+	})
+	both.Wait()
+	if err := kube.Joined(errs[:]); err != nil {
 		return err
 	}
-	sets := lists.Where(workloads, func(w workload) bool { return w.daemonSet != nil })
 	out.DaemonSets = append([]observed.DaemonSet{}, lists.Map(sets, func(w workload) observed.DaemonSet { return *w.daemonSet })...)
-	chosen := choices(workloads)
+	chosen := choices(append(sets, deployments...))
 	found := make([][]observed.Manager, len(chosen))
 	if err := kube.ForEach(len(chosen), func(i int) (err error) { found[i], err = o.podsWith(ctx, chosen[i]); return err }); err != nil {
 		return err
@@ -91,18 +97,6 @@ func podsBy(namespace, selector string) kube.Resource {
 	r := pods.In(namespace)
 	r.Options.LabelSelector = selector
 	return r
-}
-
-func (o *Observer) workloads(ctx context.Context) ([]workload, error) {
-	var sets, deployments []workload
-	var errs [2]error
-	var both sync.WaitGroup
-	both.Go(func() { sets, errs[0] = everywhere(ctx, o, daemonSets.Resource, keepDaemonSetPods) })
-	both.Go(func() {
-		deployments, errs[1] = everywhere(ctx, o, kube.Resource{Version: "apps/v1", Name: "deployments", Kind: "DeploymentList"}, keepDeploymentPods)
-	})
-	both.Wait()
-	return append(sets, deployments...), kube.Joined(errs[:])
 }
 
 // podsWith returns the managers among the pods of a choice.

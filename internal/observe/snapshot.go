@@ -60,10 +60,12 @@ func (o *Observer) readSnapshot(ctx context.Context, out *observed.Observation) 
 // KeepSnapshot writes a snapshot into the cluster. It fails with ErrKept where
 // another one is there.
 func (o *Observer) KeepSnapshot(ctx context.Context, s observed.Snapshot) error {
-	packed, err := pack(s)
-	if err != nil {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if err := errors.Join(json.NewEncoder(z).Encode(s), z.Close()); err != nil { // a time may have a year that JSON has not
 		return err
 	}
+	packed := b.Bytes()
 	if len(packed) > largest {
 		return fmt.Errorf("the snapshot has %d bytes, and a ConfigMap can have %d; write it to a file with --snapshot=FILE", len(packed), largest)
 	}
@@ -72,7 +74,7 @@ func (o *Observer) KeepSnapshot(ctx context.Context, s observed.Snapshot) error 
 		ObjectMeta: metav1.ObjectMeta{Namespace: managersNamespace, Name: SnapshotName},
 		BinaryData: map[string][]byte{snapshotKey: packed},
 	}
-	_, err = o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: kube.Path("v1", "configmaps", managersNamespace, ""), Body: m})
+	_, err := o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: kube.Path("v1", "configmaps", managersNamespace, ""), Body: m})
 	if kube.Exists(err) {
 		return o.kept(ctx, packed)
 	}
@@ -89,13 +91,6 @@ func (o *Observer) kept(ctx context.Context, packed []byte) error {
 		return nil
 	}
 	return fmt.Errorf("the ConfigMap kube-system/%s: %w; write the new one to a file with --snapshot=FILE, or delete the ConfigMap", SnapshotName, ErrKept)
-}
-
-func pack(s observed.Snapshot) ([]byte, error) {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	err := errors.Join(json.NewEncoder(z).Encode(s), z.Close()) // a time may have a year that JSON has not
-	return b.Bytes(), err
 }
 
 func unpack(packed []byte) (*observed.Snapshot, error) {

@@ -223,9 +223,15 @@ func isGate(err error) bool {
 // merged returns each cluster once, with the name that people use, and those of which
 // the user may not see who makes them.
 func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMessage, gated bool) (list []Object, hidden []Unseen, err error) {
-	list, ids, err := engines(managed)
-	if err != nil {
-		return nil, nil, err
+	ids := map[string]head{} // what the objects of all say
+	for _, raw := range managed {
+		o, h, err := read(transform.Management, raw)
+		if err != nil {
+			return nil, nil, err
+		}
+		if ids[o.ID] = h; h.isEngine() {
+			list = append(list, o)
+		}
 	}
 	var pointing []Object // their other object has other labels, or may not be listed
 	for _, raw := range provisioned {
@@ -264,21 +270,6 @@ func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMess
 		}
 	}
 	return list, hidden, nil
-}
-
-// engines are the clusters that RKE makes, and what the objects of all say, by their IDs.
-func engines(managed []json.RawMessage) (list []Object, ids map[string]head, err error) {
-	ids = map[string]head{}
-	for _, raw := range managed {
-		o, h, err := read(transform.Management, raw)
-		if err != nil {
-			return nil, nil, err
-		}
-		if ids[o.ID] = h; h.isEngine() {
-			list = append(list, o)
-		}
-	}
-	return list, ids, nil
 }
 
 // hasClusters requests what every user may request: who has no right to list something is
