@@ -4,6 +4,7 @@
 package ccm
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -35,12 +37,8 @@ func parsed(text string) yamledit.Node {
 // TestedTag returns the image tag for a cluster's release, or "": it is the same
 // for every format that has the minor.
 func TestedTag(release string) string {
-	for _, format := range values.Formats() {
-		if tag := DefaultTag(format, semver.MajorMinor(release)); tag != "" {
-			return tag
-		}
-	}
-	return ""
+	tags := lists.Map(values.Formats(), func(format string) string { return DefaultTag(format, semver.MajorMinor(release)) })
+	return cmp.Or(tags...)
 }
 
 // Known states the minors for which an image is known, such as "1.22 to 1.36".

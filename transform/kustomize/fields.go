@@ -74,7 +74,7 @@ func (k *Kustomization) sourceKinds() (kinds []string) {
 	if k.root.Get("transformers").Exists() {
 		return nil
 	}
-	for _, item := range slices.Concat(k.root.Get("replacements").Items(), k.root.Get("vars").Items()) {
+	for _, item := range k.items("replacements", "vars") {
 		kind := cmp.Or(str(item, "source", "kind"), str(item, "objref", "kind"))
 		if kind == "" || len(kinds) == mostKinds {
 			return nil

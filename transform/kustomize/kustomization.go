@@ -56,7 +56,7 @@ func Parse(file, folder string, text []byte) (k *Kustomization, ok bool) {
 // Refs returns the files and folders that the kustomization takes objects or
 // components from, as it writes them.
 func (k *Kustomization) Refs() []string {
-	return slices.Concat(texts(k.root.Get("resources")), texts(k.root.Get("bases")), texts(k.root.Get("components")))
+	return lists.Found(k.items("resources", "bases", "components"), yamledit.Node.String)
 }
 
 // Components are those of Refs whose patches the kustomization takes over.
@@ -64,15 +64,16 @@ func (k *Kustomization) Components() []string { return texts(k.root.Get("compone
 
 // PatchFiles returns the files that hold its patches, as it writes them.
 func (k *Kustomization) PatchFiles() []string {
-	var files []string
-	for _, key := range []string{"patches", "patchesJson6902"} {
-		for _, item := range k.root.Get(key).Items() {
-			if path := str(item, "path"); path != "" {
-				files = append(files, path)
-			}
-		}
-	}
+	files := lists.Found(k.items("patches", "patchesJson6902"), func(item yamledit.Node) (string, bool) {
+		path := str(item, "path")
+		return path, path != ""
+	})
 	return append(files, lists.Where(texts(k.root.Get("patchesStrategicMerge")), func(text string) bool { return !strings.Contains(text, "\n") })...)
+}
+
+// items are those of the lists of some keys.
+func (k *Kustomization) items(keys ...string) []yamledit.Node {
+	return lists.Flat(keys, func(key string) []yamledit.Node { return k.root.Get(key).Items() })
 }
 
 func str(n yamledit.Node, keys ...string) string {
@@ -164,15 +165,10 @@ func FleetNames(text []byte) []string {
 // overlays/NAME/FILE replaces it, and overlays/NAME/FILE_patch changes it.
 func FleetOverlays(text []byte, file string) []string {
 	ext := path.Ext(file)
-	var files []string
-	for _, name := range FleetNames(text) {
-		for _, f := range []string{file, strings.TrimSuffix(file, ext) + "_patch" + ext} {
-			if at := path.Join("overlays", name, f); !slices.Contains(files, at) {
-				files = append(files, at)
-			}
-		}
-	}
-	return files
+	patch := strings.TrimSuffix(file, ext) + "_patch" + ext
+	return lists.Distinct(lists.Flat(FleetNames(text), func(name string) []string {
+		return []string{path.Join("overlays", name, file), path.Join("overlays", name, patch)}
+	}))
 }
 
 // FleetOverlay is a file that Fleet lays over another one.

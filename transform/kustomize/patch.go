@@ -67,10 +67,8 @@ func (w word) matches(texts ...string) bool {
 // parts are its components, resolved.
 func (k *Kustomization) Resolve(load Load, has func(path string) bool, parts ...*Kustomization) {
 	k.patches = nil
-	for _, key := range []string{"patches", "patchesJson6902"} {
-		for _, item := range k.root.Get(key).Items() {
-			k.patch(item, load)
-		}
+	for _, item := range k.items("patches", "patchesJson6902") {
+		k.patch(item, load)
 	}
 	for _, item := range k.root.Get("patchesStrategicMerge").Items() {
 		if text, _ := item.String(); strings.Contains(text, "\n") {
@@ -81,10 +79,8 @@ func (k *Kustomization) Resolve(load Load, has func(path string) bool, parts ...
 	}
 	k.replacements(load)
 	k.refs(has)
-	for _, key := range []string{"transformers", "generators"} {
-		for _, item := range k.root.Get(key).Items() {
-			k.plugin(item, load)
-		}
+	for _, item := range k.items("transformers", "generators") {
+		k.plugin(item, load)
 	}
 	for _, item := range k.root.Get("configurations").Items() {
 		k.configuration(item, load)

@@ -99,10 +99,8 @@ func classify(key string) naming {
 		return ordinary
 	}
 	for _, row := range namingTable {
-		for _, entry := range row.entries {
-			if row.matches(n, entry) {
-				return row.naming
-			}
+		if slices.ContainsFunc(row.entries, func(entry string) bool { return row.matches(n, entry) }) {
+			return row.naming
 		}
 	}
 	return ordinary

@@ -89,9 +89,7 @@ func (c *comparison) classes() []Class {
 		} else if !had {
 			class.Kind = Added
 		}
-		for _, d := range c.differing(was, after[name]) {
-			class.Keys = append(class.Keys, Key{d.key, d.was.Value, d.is.Value})
-		}
+		class.Keys = lists.Map(c.differing(was, after[name]), func(d otherValue) Key { return Key{d.key, d.was.Value, d.is.Value} })
 		if class.Kind != Changed || len(class.Keys) > 0 {
 			found = append(found, class)
 		}

@@ -176,13 +176,10 @@ func (c *comparison) own(performed, undone []string) (ofPerformed, ofUndone []st
 
 // moved lists the stages with an edit that is left in one plan and done in the other.
 func moved(from, to *plan.Plan) []string {
-	var names []string
-	for _, s := range from.Steps {
-		if other, has := to.Step(s.Stage.Name); has && s.Left() && other.State == plan.Done {
-			names = append(names, s.Stage.Name)
-		}
-	}
-	return names
+	return lists.Found(from.Steps, func(s plan.Step) (string, bool) {
+		other, has := to.Step(s.Stage.Name)
+		return s.Stage.Name, has && s.Left() && other.State == plan.Done
+	})
 }
 
 // expect works out what the documents are after the stages of the change alone, at the

@@ -94,13 +94,11 @@ func IgnoredOverrides(config string) []Service {
 }
 
 // overridden returns the services of the sections ServiceOverride.
-func overridden(config string) (names []string) {
-	for _, s := range settings(config) {
-		if kind, _, _ := strings.Cut(s.section, " "); kind == "serviceoverride" && s.name == "service" {
-			names = append(names, strings.Trim(s.value, `"`))
-		}
-	}
-	return names
+func overridden(config string) []string {
+	return lists.Found(settings(config), func(s setting) (string, bool) {
+		kind, _, _ := strings.Cut(s.section, " ")
+		return strings.Trim(s.value, `"`), kind == "serviceoverride" && s.name == "service"
+	})
 }
 
 // setting is a line of a provider's configuration. Names of sections and keys have no case, and a value may
