@@ -17,6 +17,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -49,7 +50,7 @@ type Chart struct {
 
 // FromRKE2 reads what a document of an RKE2 cluster asks for on the control planes of a machine class.
 func FromRKE2(doc *yamledit.Document, class string) (Wanted, error) {
-	c, err := rke2.Open(doc, "")
+	c, err := rke2.Open(doc, transform.Target{})
 	if err != nil {
 		return Wanted{}, err
 	}

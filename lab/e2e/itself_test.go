@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/realrancher"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -42,7 +43,7 @@ func provision(t *testing.T, atOnce string, machines ...realrancher.Roles) *itse
 		t.Skip("builds and starts Rancher itself, where LAB_RANCHER is set")
 	}
 	doc := document(t, "rancher/custom.yaml")
-	read := assert.Value(rke2.Open(doc, ""))(t)
+	read := assert.Value(rke2.Open(doc, transform.Target{}))(t)
 	dir := folder(t)
 	server := assert.Value(realrancher.Start(t.Context(), dir, read.Version))(t)
 	t.Cleanup(server.Stop)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -95,7 +96,7 @@ func (r *provisioning) process(ctx context.Context, text []byte, o *unstructured
 	if err != nil {
 		return "", err
 	}
-	read, err := rke2.Open(doc, "")
+	read, err := rke2.Open(doc, transform.Target{})
 	if err != nil {
 		return "", err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -27,7 +28,7 @@ import (
 // AddRKE2 makes a cluster of a document, with as many machines as its pools require, and returns when all
 // of them run what it says. The first machines joined as is said, the others with the in-tree provider.
 func (s *Server) AddRKE2(ctx context.Context, doc *yamledit.Document, joined ...Joined) (*Downstream, error) {
-	read, err := rke2.Open(doc, "")
+	read, err := rke2.Open(doc, transform.Target{})
 	if err != nil {
 		return nil, err
 	}

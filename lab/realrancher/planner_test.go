@@ -45,7 +45,7 @@ func subjects(t *testing.T) (list []subject, releases []string) {
 		if err != nil {
 			continue // a stream, or none that can be read
 		}
-		read, err := rke2.Open(doc, "")
+		read, err := rke2.Open(doc, transform.Target{})
 		if err != nil || !read.Release.Known {
 			continue
 		}
@@ -112,7 +112,7 @@ func (l *lab) compare(name string, s subject) (done int, err error) {
 	var c *realrancher.Cluster
 	var m *realrancher.Machine
 	for _, f := range s.forms {
-		read, err := rke2.Open(f.doc, "")
+		read, err := rke2.Open(f.doc, transform.Target{})
 		if err != nil {
 			return done, err
 		}

@@ -48,16 +48,10 @@ func IsCluster(doc *yamledit.Document) bool {
 	return doc.Root().StringAt("apiVersion") == "provisioning.cattle.io/v1" && doc.Root().StringAt("kind") == "Cluster"
 }
 
-// Open reads a cluster. It fails with a *transform.Refused for what is none of
-// RKE2, and with a *yamledit.Error for what Rancher would refuse or what cannot
-// be read off the document with certainty. assumeVersion replaces a version
-// that the document does not state.
-func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
-	return openFor(doc, transform.Target{AssumeVersion: assumeVersion})
-}
-
-// openFor is Open with the machines of a live cluster, once for each document.
-func openFor(doc *yamledit.Document, t transform.Target) (*Cluster, error) {
+// Open reads a cluster, with the machines of a live one, once for each document. It fails with a *transform.Refused for what
+// is none of RKE2, and with a *yamledit.Error for what Rancher would refuse or what cannot
+// be read off the document with certainty.
+func Open(doc *yamledit.Document, t transform.Target) (*Cluster, error) {
 	type known struct {
 		version  string
 		machines *transform.Machines

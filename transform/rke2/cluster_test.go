@@ -34,14 +34,14 @@ func parse(t *testing.T, text string) *yamledit.Document {
 
 func opened(t *testing.T, version, config string) *Cluster {
 	t.Helper()
-	return assert.Value(Open(parse(t, document(version, config)), ""))(t)
+	return assert.Value(Open(parse(t, document(version, config)), transform.Target{}))(t)
 }
 
 // refuse expects a cluster that cannot be read, with this message. Only selectors
 // have a rule that refuses them.
 func refuse(t *testing.T, text, want string) {
 	t.Helper()
-	_, err := Open(parse(t, text), "")
+	_, err := Open(parse(t, text), transform.Target{})
 	assert.Truef(t, err != nil && err.Error() == want, "got:  %v\nwant: %s", err, want)
 	var not *transform.Refused
 	selects := strings.Contains(want, selectorField)
@@ -69,7 +69,7 @@ func TestVersionThatIsNotStatedIsAssumed(t *testing.T) {
 		{"a placeholder", "<required>", "v1.26.15+rke2r1", "v1.26.15+rke2r1"},
 		{"without build", "v1.26.15", "v1.26.15+rke2r1", "v1.26.15+rke2r1"},
 	} {
-		got, err := Open(parse(t, document(c.stated, "")), c.assumed)
+		got, err := Open(parse(t, document(c.stated, "")), transform.Target{AssumeVersion: c.assumed})
 		assert.Truef(t, err == nil && got.Version == c.want && got.Release.Version == c.want, "%s: got %+v, %v", c.name, got, err)
 	}
 }
@@ -94,7 +94,7 @@ func TestVersionsThatCannotBeUsed(t *testing.T) {
 		{"v1.26.15", "1.26", assumed},
 		{"", "v1.26.15+k3s1", assumed},
 	} {
-		_, err := Open(parse(t, document(c.stated, "")), c.assumed)
+		_, err := Open(parse(t, document(c.stated, "")), transform.Target{AssumeVersion: c.assumed})
 		assert.Truef(t, err != nil && err.Error() == c.want, "stated %q, assumed %q:\ngot:  %v\nwant: %s", c.stated, c.assumed, err, c.want)
 	}
 }
@@ -110,12 +110,12 @@ func TestClustersThatAreRefused(t *testing.T) {
 		{"too old", document("v1.21.14+rke2r1", ""), "5: spec.kubernetesVersion: leader migration requires Kubernetes 1.22 or later; upgrade the cluster first"},
 		{"Rancher's own", start + "metadata:\n  name: local\n  namespace: fleet-local\nspec: {rkeConfig: {}}\n", "4: metadata.name: this is the cluster that Rancher itself runs on; migrate it with the tools of its distribution"},
 	} {
-		_, err := Open(parse(t, c.text), "")
+		_, err := Open(parse(t, c.text), transform.Target{})
 		var not *transform.Refused
 		assert.Mustf(t, errors.As(err, &not) && not.Rule == "not-migratable" && err.Error() == "c.yaml:"+c.want, "%s\ngot:  %v\nwant: %s", c.name, err, c.want)
 		assert.True(t, errors.Is(err, not.At), "the place is out of reach")
 	}
-	_, err := Open(parse(t, strings.Replace(document(release, ""), "name: demo", "name: local", 1)), "")
+	_, err := Open(parse(t, strings.Replace(document(release, ""), "name: demo", "name: local", 1)), transform.Target{})
 	assert.NilError(t, err) // in another namespace
 }
 
@@ -194,7 +194,7 @@ func TestSharedConfigurationIsReadThrough(t *testing.T) {
 		"merged into spec":         {head + "x: &c\n  rkeConfig: {machineGlobalConfig: {cni: calico}}\nspec:\n  <<: *c\n", "cni", "calico", 4},
 		"merged into the metadata": {head + "x: &m {name: a}\nmetadata: {<<: *m}\nspec: {rkeConfig: {machineGlobalConfig: {cni: calico}}}\n", "cni", "calico", 5},
 	} {
-		c0 := assert.Value(Open(parse(t, c.text), release))(t)
+		c0 := assert.Value(Open(parse(t, c.text), transform.Target{AssumeVersion: release}))(t)
 		got := c0.Effective(c0.Classes[0])[c.key]
 		diff := cmp.Diff(c.value, got.Value)
 		assert.Truef(t, diff == "" && got.Origin.Written() == c.line, "%s: written on line %d instead of %d (-want +got):\n%s", name, got.Origin.Written(), c.line, diff)
@@ -219,7 +219,7 @@ func TestRefusalsDoNotQuoteValues(t *testing.T) {
 		"machineSelectorConfig:\n- machineLabelSelector: {matchLabels: {a: 's3cr3t 31415926535'}}",
 		"additionalManifest: 31415926535",
 	} {
-		_, err := Open(parse(t, document(release, config)), "")
+		_, err := Open(parse(t, document(release, config)), transform.Target{})
 		assert.Truef(t, err != nil && !strings.Contains(err.Error(), "31415926535"), "%s: %v", config, err)
 	}
 }

@@ -111,7 +111,7 @@ func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 }
 
 func migrationOf(docs []*yamledit.Document, target transform.Target) (*migration, error) {
-	c, err := openFor(docs[0], target)
+	c, err := Open(docs[0], target)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (m *migration) managing() (e stages.Electors) {
 
 // explain lists the effective configuration of every class.
 func explain(docs []*yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
-	c, err := openFor(docs[0], target)
+	c, err := Open(docs[0], target)
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func tooManyLabels() string {
 }
 
 func TestSelectorsWithTooManyLabelsAreRefused(t *testing.T) {
-	_, err := Open(parse(t, tooManyLabels()), "")
+	_, err := Open(parse(t, tooManyLabels()), transform.Target{})
 	assert.ErrorContains(t, err, "let the selectors match roles, or fewer labels")
 }
 
@@ -128,7 +128,7 @@ func TestTheMachinesOfALiveClusterShowItsClasses(t *testing.T) {
 		"worker, worker l2=x l7=x":         {{"l2": "x", "l7": "x"}, {"l4": "other"}},
 		"worker, worker l0=x, worker l1=x": {{"l0": "x"}, {"l1": "x"}},
 	} {
-		c := assert.Value(openFor(doc, transform.Target{Machines: &machines}))(t)
+		c := assert.Value(Open(doc, transform.Target{Machines: &machines}))(t)
 		workers := slices.DeleteFunc(names(c), func(name string) bool { return !strings.HasPrefix(name, "worker") })
 		assert.Equal(t, strings.Join(workers, ", "), want, machines)
 	}

@@ -224,16 +224,10 @@ func (m *migration) nameOnlyWhy() string {
 	return why + "With external the kubelet uses the host name, and a node whose name changes registers as a new Node. "
 }
 
-func machineConfigOf(pool yamledit.Node) string {
-	if pool.StringAt("machineConfigRef", "kind") != aws.MachineConfigKind {
-		return ""
-	}
-	return pool.StringAt("machineConfigRef", "name")
-}
-
 // userData returns the user data of a pool's machines; it does not exist where it was not given.
 func (m *migration) userData(c effective.Class) yamledit.Node {
-	o := effective.Object{Kind: aws.MachineConfigKind, Name: machineConfigOf(c.Pool)}
+	ref := c.Pool.Get("machineConfigRef")
+	o := effective.Object{Kind: ref.StringAt("kind"), Name: ref.StringAt("name")}
 	for _, doc := range m.target.Related {
 		for _, e := range doc.Root().Entries() {
 			if isObject(doc, o, m.Doc) && strings.EqualFold(e.Key, "userData") {
@@ -289,7 +283,7 @@ func (m *migration) hosts(of hosts) []effective.Class {
 // nodeNameShared finds user data that gives all machines of a pool one host name.
 func (m *migration) nodeNameShared(found *transform.Findings) {
 	for _, c := range m.hosts(oneForAll) {
-		found.At(c.Pool.Get("machineConfigRef"), "the user data of "+aws.MachineConfigKind+" "+machineConfigOf(c.Pool)+" has a hostname or fqdn: with external all machines of the pool "+c.Name+" register as one Node",
+		found.At(c.Pool.Get("machineConfigRef"), "the user data of "+aws.MachineConfigKind+" "+c.Pool.StringAt("machineConfigRef", "name")+" has a hostname or fqdn: with external all machines of the pool "+c.Name+" register as one Node",
 			"remove hostname and fqdn from the user data, or choose --end-state aws-override")
 	}
 }

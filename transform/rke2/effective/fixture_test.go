@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
@@ -34,7 +35,7 @@ func parse(t *testing.T, text string) *yamledit.Document {
 
 func opened(t *testing.T, version, config string) *rke2.Cluster {
 	t.Helper()
-	return assert.Value(rke2.Open(parse(t, document(version, config)), ""))(t)
+	return assert.Value(rke2.Open(parse(t, document(version, config)), transform.Target{}))(t)
 }
 
 func names(c *rke2.Cluster) []string {

@@ -67,7 +67,7 @@ func TestAMachineIsKnownHoweverManyLabelsSelectorsName(t *testing.T) {
 		text += fmt.Sprintf("- config: {kubelet-arg: [v=%d]}\n  machineLabelSelector: {matchLabels: {label-%d: 'yes'}}\n", i, i)
 	}
 	text = document(release, text)
-	_, err := rke2.Open(parse(t, text), "")
+	_, err := rke2.Open(parse(t, text), transform.Target{})
 	assert.Must(t, err != nil, "a file with so many labels is opened")
 	got := given(t, text, map[string]string{effective.LabelWorker: "true", "label-3": "yes"})
 	assert.DeepEqual(t, got, map[string]any{"cloud-provider-name": "aws", "kubelet-arg": []any{"v=3"}})

@@ -38,7 +38,7 @@ func TestEffectiveConfigurationEqualsRanchersPlanner(t *testing.T) {
 func comparePair(t *testing.T, file string) {
 	doc := assert.Value(yamledit.ParseString(file, string(readFile(t, file))))(t)
 	planned := readFile(t, strings.TrimSuffix(file, ".yaml")+".json")
-	c, err := rke2.Open(doc, "")
+	c, err := rke2.Open(doc, transform.Target{})
 	if refused := strings.HasPrefix(string(planned), "{"); refused {
 		assert.Truef(t, err != nil, "opened, though the planner says %s", planned)
 		return
@@ -200,7 +200,7 @@ func TestEffectiveNamesTheOriginAndWhatItOverrides(t *testing.T) {
 
 func TestLinesCountFromTheStartOfTheStream(t *testing.T) {
 	doc := assert.Value(yamledit.Parse(yamledit.Chunk{File: "c.yaml", Line: 100, Bytes: []byte(document("v1.26.15+rke2r1", layered))}))(t)
-	c := assert.Value(rke2.Open(doc, ""))(t)
+	c := assert.Value(rke2.Open(doc, transform.Target{}))(t)
 	assert.Equal(t, c.Effective(classOf(t, c, "etcd"))["kubelet-arg"].Origin.Line(), 118, "line")
 }
 
