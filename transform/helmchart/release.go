@@ -159,13 +159,11 @@ func (s Sources) addConfig(r *Release) {
 // Ignored returns the fields of the release's objects that have no effect.
 func (s Sources) Ignored(r Release) []Layer {
 	var found []Layer
+	known := map[string]bool{"values": s.Fields.Values, "valuesSecrets": s.Fields.ValuesSecrets}
 	for _, o := range []Chart{r.Chart, r.config} {
-		for _, field := range []struct {
-			key   string
-			known bool
-		}{{"values", s.Fields.Values}, {"valuesSecrets", s.Fields.ValuesSecrets}} {
-			if at := o.Spec(field.key); !field.known && at.Exists() && !at.IsNull() {
-				found = append(found, Layer{Name: field.key, Index: o.Index, At: at})
+		for _, key := range lists.Keys(known) {
+			if at := o.Spec(key); !known[key] && at.Exists() && !at.IsNull() {
+				found = append(found, Layer{Name: key, Index: o.Index, At: at})
 			}
 		}
 	}

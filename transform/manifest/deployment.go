@@ -23,6 +23,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -272,9 +273,7 @@ func (m *Manifest) heading(d appsv1.Deployment, s Scaling, commands []string) st
 	if len(commands) > 0 {
 		lines = append(lines, "", "First, on a control-plane node, create the objects with its files. The server in a",
 			"kubeconfig must be an address that every node can reach, not that of the control-plane node itself.", "")
-		for _, c := range commands {
-			lines = append(lines, "  "+c)
-		}
+		lines = append(lines, lists.Map(commands, func(c string) string { return "  " + c })...)
 	}
 	if s.Certificates == FromHostPath {
 		lines = append(lines, "", "It reads keys and certificates from its host, so it runs only on control-plane nodes.")

@@ -277,8 +277,6 @@ func sameCluster(docs []*yamledit.Document) error {
 	return nil
 }
 
-const clusterFlag = "cluster-name"
-
 // clusterName returns the name that a document has for its cluster, or "".
 func clusterName(doc *yamledit.Document) string {
 	m := &Manifest{Doc: doc, Root: doc.Root(), Kind: kindOf(doc)}
@@ -293,7 +291,7 @@ func clusterName(doc *yamledit.Document) string {
 	if err != nil {
 		return "" // refused when the manifest is opened
 	}
-	return args.Value(list.List(), clusterFlag)
+	return args.Value(list.List(), "cluster-name")
 }
 
 // twoClusters names both places.

@@ -312,11 +312,8 @@ func unavailable(d appsv1.DeploymentSpec, replicas int) int {
 
 // namesFile reports whether the value of a flag is a file that a manager needs.
 func namesFile(flag string) bool {
-	return slices.ContainsFunc([]string{"-file", "kubeconfig", providerConfigFlag, configFlag}, func(end string) bool { return strings.HasSuffix(flag, end) })
+	return slices.ContainsFunc([]string{"-file", "kubeconfig", "cloud-config", configFlag}, func(end string) bool { return strings.HasSuffix(flag, end) })
 }
-
-// providerConfigFlag names the file of the in-tree provider's configuration.
-const providerConfigFlag = "cloud-config"
 
 // Findings implements transform.Cluster.
 func (m *migration) Findings(stage string) []transform.Finding {

@@ -98,9 +98,6 @@ func isRelease(version string) bool {
 	return releaseForm.MatchString(version) && semver.IsValid(version)
 }
 
-// exampleRelease is what messages show.
-const exampleRelease = "v1.26.15-rancher1-1"
-
 // setVersion takes the release of the file. The tag of an own Kubernetes image
 // replaces one that is not stated.
 func (c *Cluster) setVersion(assumed string) (err error) {
@@ -111,7 +108,7 @@ func (c *Cluster) setVersion(assumed string) (err error) {
 	c.Version, err = k8s.Statement{
 		At: yamledit.First(c.get(versionKey), c.Config), Holder: c.Config, Key: c.spelling.of(versionKey),
 		Stated: stated, Assumed: assumed,
-		Format: "an RKE", Example: exampleRelease, Is: isRelease,
+		Format: "an RKE", Example: "v1.26.15-rancher1-1", Is: isRelease,
 	}.Version()
 	return err
 }

@@ -38,22 +38,16 @@ var LeaderElectionOff = ofComponents(transform.Rule{ID: "leader-election-off", S
 		}
 	})
 
-// The arguments of leader election, apart from its timings.
-const (
-	electFlag = "leader-elect"
-	lockFlag  = "leader-elect-resource-lock"
-	nameFlag  = "leader-elect-resource-name"
-	spaceFlag = "leader-elect-resource-namespace"
-)
+const electFlag = "leader-elect"
 
 // faultOf checks one argument by itself; "" if it is none.
 func faultOf(a args.Arg, manager string) string {
 	switch {
 	case a.Name == electFlag && !a.True():
 		return "without leader election there is no leader migration, whatever the value of its flag: both managers run the cloud controllers"
-	case a.Name == nameFlag && a.Value != manager, a.Name == spaceFlag && a.Value != leadermigration.Namespace:
+	case a.Name == "leader-elect-resource-name" && a.Value != manager, a.Name == "leader-elect-resource-namespace" && a.Value != leadermigration.Namespace:
 		return "the main lease of " + manager + " is not " + leadermigration.Namespace + "/" + manager + ", so the holder of the migration lease is unknown"
-	case a.Name == lockFlag && (a.Value == "endpoints" || a.Value == "configmaps"):
+	case a.Name == "leader-elect-resource-lock" && (a.Value == "endpoints" || a.Value == "configmaps"):
 		return "the main lock of " + manager + " is no lease, so the holder of the migration lease is unknown"
 	}
 	return ""

@@ -19,7 +19,7 @@ const InstallCCM = "install-ccm"
 var installManager = Stage{
 	Name: InstallCCM, Edits: true, With: SwitchToExternal,
 	Leader:  eitherRuns,
-	undoGap: transform.Span{Least: 22, Most: 22}, shortUndoGap: transform.Span{Least: 15, Most: 20}, undoGapEnds: untilKube,
+	undoGap: transform.Span{Least: 22, Most: 22}, shortUndoGap: transform.Span{Least: 15, Most: 20}, undoGapEnds: ", until kube-controller-manager acquires the lease",
 	shown: func(m Managers) bool { return m.Cloud && m.Flag },
 	past:  func(s Observed) bool { return s.Helm && (s.Switched && s.Cloud || s.Installed) },
 	undo:  func(s Observed) bool { return s.Cloud },
@@ -41,8 +41,6 @@ var installManager = Stage{
 }
 
 const (
-	untilKube = ", until kube-controller-manager acquires the lease"
-
 	eitherRuns = "kube-controller-manager or cloud-controller-manager runs the cloud controllers, the one that holds the migration lease, and the other one waits for it"
 
 	installWhy       = "The cloud-controller-manager starts in addition to kube-controller-manager and waits for the migration lease; it initializes nodes from its start. "
