@@ -71,17 +71,14 @@ func clusterRules() []rule {
 		}),
 		// It checks a file that the manager names itself: no one but the
 		// operator knows what is in it.
-		{Rule: rules.CloudConfigLost.WithDoc(
+		rules.By(rules.CloudConfigLost.WithDoc(
 			"The provider has a configuration, which an external provider ignores. A note for cloud_provider, which the stages copy to the cloud-controller-manager. An error for a file in the arguments of kube-controller-manager, which they do not copy."),
-			Check: func(m *migration, found *transform.Findings) {
-				if a, set := args.Last(m.argsOf(manager), "cloud-config"); set && a.Value != "" {
-					rules.ConfigLost(a.Node(), ", and the stages cannot read it", found)
-				}
-				if m.cloudConfig() == "" || m.isExternal() {
-					return
-				}
-				rules.ConfigCarried(yamledit.First(m.get(providerKey, customKey), m.near(m.get(providerKey, awsKey))), found)
-			}},
+			func(m *migration) []rules.Ignored {
+				a, _ := args.Last(m.argsOf(manager), "cloud-config")
+				own := yamledit.First(m.get(providerKey, customKey), m.near(m.get(providerKey, awsKey)))
+				return append(lists.If(a.Value != "", rules.Ignored{At: a.Node(), Why: ", and the stages cannot read it"}),
+					lists.If(m.cloudConfig() != "" && !m.isExternal(), rules.Ignored{At: own, Carried: true})...)
+			}),
 		// It is about the provider's name, or else an argument of a component.
 		{Rule: rules.InTreeGone, Check: func(m *migration, found *transform.Findings) {
 			image := m.get(imagesKey, kubernetesKey)

@@ -24,22 +24,16 @@ func chartRules() []rule {
 	return []rule{
 		// It checks the provider's configuration once something needs it
 		// that does not have it; before that the stages carry it over.
-		{Rule: rules.CloudConfigLost.WithDoc(
+		rules.By(rules.CloudConfigLost.WithDoc(
 			"cloud-provider-config is set: an external provider ignores it, so its content must reach the cloud-controller-manager as --cloud-config."),
-			Check: func(m *migration, found *transform.Findings) {
+			func(m *migration) []rules.Ignored {
 				if m.carriesCloudConfig() || !m.runsInTree() && !m.switching() {
-					return
+					return nil
 				}
 				_, chart, _ := m.chart()
 				early := m.runsInTree() && !chart
-				for _, at := range m.Winners(cloudConfigKey, anyClass) {
-					if early {
-						rules.ConfigCarried(at, found)
-					} else {
-						rules.ConfigLost(at, "", found)
-					}
-				}
-			}},
+				return lists.Map(m.Winners(cloudConfigKey, anyClass), func(at yamledit.Node) rules.Ignored { return rules.Ignored{At: at, Carried: early} })
+			}),
 		// It checks the configuration of the provider, on control planes and in the
 		// Secret to which install-ccm carries it. The cloud-controller-manager of 1.33.1 and later
 		// compares the names of services with those of the second version of the AWS SDK, and ignores

@@ -220,17 +220,23 @@ func (c Chart) setTag(otherwise string) string {
 
 // CloudConfigLost is for a provider's configuration, which an external provider
 // ignores. A format describes where its own has one.
-var CloudConfigLost = transform.Rule{ID: "cloud-config-lost", Severity: transform.Error, Guards: TheSwitch}.Because(
-	"An external kube-controller-manager does not read the file: load balancers then get default subnets, tags and security groups.", transform.SourceAWS, "Pass the content to the cloud-controller-manager with --cloud-config.", "If the chart has the content, or the content only repeats the defaults of the provider.")
+var CloudConfigLost = transform.Checked[[]Ignored]{Rule: transform.Rule{ID: "cloud-config-lost", Severity: transform.Error, Guards: TheSwitch}.Because(
+	"An external kube-controller-manager does not read the file: load balancers then get default subnets, tags and security groups.", transform.SourceAWS, "Pass the content to the cloud-controller-manager with --cloud-config.", "If the chart has the content, or the content only repeats the defaults of the provider."),
+	Check: func(list []Ignored, found *transform.Findings) {
+		for _, c := range list {
+			if c.Carried {
+				found.At(c.At, "an external provider will ignore this configuration; the stages carry it to the cloud-controller-manager",
+					"nothing, as long as the stages are applied in their order").Severity = transform.Note
+			} else {
+				found.At(c.At, "an external provider ignores this configuration"+c.Why,
+					"carry its content to the cloud-controller-manager as --cloud-config, then --accept cloud-config-lost")
+			}
+		}
+	}}
 
-// ConfigCarried is about a configuration that the stages carry: a note.
-func ConfigCarried(n yamledit.Node, found *transform.Findings) {
-	found.At(n, "an external provider will ignore this configuration; the stages carry it to the cloud-controller-manager",
-		"nothing, as long as the stages are applied in their order").Severity = transform.Note
-}
-
-// ConfigLost is about one that they do not carry; why begins with a comma, or is "".
-func ConfigLost(n yamledit.Node, why string, found *transform.Findings) {
-	found.At(n, "an external provider ignores this configuration"+why,
-		"carry its content to the cloud-controller-manager as --cloud-config, then --accept "+CloudConfigLost.ID)
+// Ignored is a provider's configuration.
+type Ignored struct {
+	At      yamledit.Node
+	Carried bool   // by the stages
+	Why     string // they do not carry it, after a comma; or ""
 }

@@ -149,12 +149,12 @@ func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 func TestAFindingSaysWhatElseToDo(t *testing.T) {
 	at := parsed(t, "provider: external\n").Get("provider")
 	for got, want := range map[string]string{
-		printed(of(func(f *transform.Findings) { CCMNotInFile.Check([]Absent{{at, "or add the chart"}}, f) })): "--accept " + CCMNotInFile.ID + "; or add the chart",
-		printed(of(func(f *transform.Findings) { ConfigLost(at, ", and no one can", f) })):                     "then --accept " + CloudConfigLost.ID,
-		printed(of(func(f *transform.Findings) { ConfigCarried(at, f) })):                                      "note an external provider",
-		printed(of(func(f *transform.Findings) { FindInTreeProvider(at, k8s.Upgrade{From: "v1.26.5"}, f) })):   "migrate on 1.26",
-		printed(of(func(f *transform.Findings) { FindInTreeProvider(at, k8s.Upgrade{From: "v1.28.5"}, f) })):   "apply the stages that rke-lm plan shows",
-		CheckProvider([]args.Arg{args.With("cloud-provider", "gce").At(at)}, "kubelet", false).Error():         `kubelet has the cloud provider "gce"`,
+		printed(of(func(f *transform.Findings) { CCMNotInFile.Check([]Absent{{at, "or add the chart"}}, f) })):              "--accept " + CCMNotInFile.ID + "; or add the chart",
+		printed(of(func(f *transform.Findings) { CloudConfigLost.Check([]Ignored{{At: at, Why: ", and no one can"}}, f) })): "then --accept " + CloudConfigLost.ID,
+		printed(of(func(f *transform.Findings) { CloudConfigLost.Check([]Ignored{{At: at, Carried: true}}, f) })):           "note an external provider",
+		printed(of(func(f *transform.Findings) { FindInTreeProvider(at, k8s.Upgrade{From: "v1.26.5"}, f) })):                "migrate on 1.26",
+		printed(of(func(f *transform.Findings) { FindInTreeProvider(at, k8s.Upgrade{From: "v1.28.5"}, f) })):                "apply the stages that rke-lm plan shows",
+		CheckProvider([]args.Arg{args.With("cloud-provider", "gce").At(at)}, "kubelet", false).Error():                      `kubelet has the cloud provider "gce"`,
 	} {
 		assert.Contains(t, got, want)
 	}
