@@ -47,10 +47,9 @@ func (m *migration) grantMigrationLease() transform.Stage {
 func (m *migration) neverGranted() bool { return m.isExternal() && !m.Bundle().Grants() }
 
 func (m *migration) grantEdit(e *yamledit.Edit) {
-	if m.isExternal() {
-		return
+	if !m.isExternal() {
+		m.Bundle().Grant(e)
 	}
-	m.Bundle().Grant(e)
 }
 
 // checkGrant requires that only addons changed, and that the lease can be locked.

@@ -191,19 +191,18 @@ func (m *migration) uncompleteValues(e *transform.Reverse) {
 
 // disableByValues takes the chart out of the migration.
 func (m *migration) disableByValues() transform.Stage {
+	leave := func(e *yamledit.Edit) {
+		m.file.StopMigrating(ccm.Edits{File: e}, m.finalTag(), m.target.KeepLeaderMigration)
+	}
 	s := transform.Stage{
 		Why:    m.stages().DisableWhy(),
-		Change: transform.ChangeOf(m.file.Root.Document(), m.target, m.leaveMigration, m.checkLeft, m.rejoinMigration),
+		Change: transform.ChangeOf(m.file.Root.Document(), m.target, leave, m.checkLeft, m.rejoinMigration),
 		Early:  func() bool { return !m.isExternal() },
 		After:  []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
 	}
 	s.After = append(s.After, m.dropConfig()...)
 	s.UndoAfter = append(m.configActions(), m.helmWithValues("roll the release back to the values of the migration"), stages.Rollout("wait for the new pods"))
 	return m.stages().Disable(s)
-}
-
-func (m *migration) leaveMigration(e *yamledit.Edit) {
-	m.file.StopMigrating(ccm.Edits{File: e}, m.finalTag(), m.target.KeepLeaderMigration)
 }
 
 func (m *migration) checkLeft(after *migration) error {
@@ -245,14 +244,11 @@ func (m *migration) writtenByUs(o ccm.Options) bool {
 
 // upgradeByValues moves the image of the chart to the cluster's minor.
 func (m *migration) upgradeByValues() transform.Stage {
+	raise := func(e *yamledit.Edit) { m.file.StopMigrating(ccm.Edits{File: e}, m.finalTag(), true) }
 	return m.stages().UpgradedCCM(transform.Stage{
-		Change: transform.ChangeOf(m.file.Root.Document(), m.target, m.raiseImage, m.checkImage, nil),
+		Change: transform.ChangeOf(m.file.Root.Document(), m.target, raise, m.checkImage, nil),
 		After:  []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
 	})
-}
-
-func (m *migration) raiseImage(e *yamledit.Edit) {
-	m.file.StopMigrating(ccm.Edits{File: e}, m.finalTag(), true)
 }
 
 func (m *migration) checkImage(after *migration) error {

@@ -42,10 +42,9 @@ func (m *migration) grantMigrationLease() transform.Stage {
 func (m *migration) neverGranted() bool { return m.switching() && !m.Bundle().Grants() }
 
 func (m *migration) grantEdit(e *yamledit.Edit) {
-	if m.switching() {
-		return
+	if !m.switching() {
+		m.Bundle().Grant(e)
 	}
-	m.Bundle().Grant(e)
 }
 
 // checkGrant requires that no machine is configured differently and that the
