@@ -58,7 +58,9 @@ func (c *Client) once(req *http.Request, read func(Answer) error) (Answer, error
 	if err != nil {
 		return Answer{}, err
 	}
-	a := Answer{body, res.Header.Get("Content-Type"), warnings(res.Header)}
+	list, _ := net.ParseWarningHeaders(res.Header.Values("Warning")) // RFC 7234, 5.5; they are about fields, and name no secret
+	warnings := lists.Map(list, func(w net.WarningHeader) string { return redact.Text(w.Text) })
+	a := Answer{body, res.Header.Get("Content-Type"), warnings}
 	if res.StatusCode/100 != 2 {
 		f := newFailure(res, a)
 		f.outdated = c.retry.tokens.changed(res.Request)
@@ -70,13 +72,6 @@ func (c *Client) once(req *http.Request, read func(Answer) error) (Answer, error
 		}
 	}
 	return a, nil
-}
-
-// warnings reads the texts of the Warning headers (RFC 7234, 5.5), which name no
-// secret: they are about fields.
-func warnings(h http.Header) []string {
-	list, _ := net.ParseWarningHeaders(h.Values("Warning"))
-	return lists.Map(list, func(w net.WarningHeader) string { return redact.Text(w.Text) })
 }
 
 // decoder reads both forms in which an API server writes an object.
