@@ -140,8 +140,10 @@ func acceptance(r transform.Rule) string {
 // guarded names the stages at which a rule speaks.
 func guarded(r transform.Rule) string {
 	switch {
-	case len(r.Guards) == 0:
+	case len(r.Guards) == 0 && r.Severity == transform.Error:
 		return "none: it refuses the document"
+	case len(r.Guards) == 0:
+		return "none"
 	case slices.Equal(r.Guards, stages.Names()):
 		return "all"
 	}
