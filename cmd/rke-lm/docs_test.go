@@ -87,7 +87,7 @@ func rancherRows() string {
 			plain = "yes"
 		}
 		rows += fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s |\n", strings.TrimPrefix(r.Minor, "v"), strings.TrimPrefix(r.Webhook, "v"), r.ClusterAPI,
-			from(r.ExternalAWS), from(r.OrderKept), from(r.ArgsKept), plain, from(r.TokenForbidden))
+			from(r.ExternalProvider), from(r.OrderKept), from(r.ArgsKept), plain, from(r.TokenForbidden))
 	}
 	return rows
 }

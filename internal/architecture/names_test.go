@@ -75,13 +75,17 @@ func TestANamedFormatIsFound(t *testing.T) {
 	}
 }
 
-// ofAWS is a name of AWS in a text that is no prose, and inArguments one in a text with spaces that is no sentence.
+// ofAWS is a name of AWS in a text that is no prose, inArguments one in a text with spaces that is no sentence, and
+// inIdentifier one in what a file declares.
 var (
 	ofAWS       = regexp.MustCompile(`(?i)aws|ec2|\bebs|ecr\b`)
 	inArguments = regexp.MustCompile(`^\s*aws\s*$|^-.*=aws\b|^[{\[].*"aws"`)
+
+	inIdentifier = regexp.MustCompile(`AWS|EC2|EBS|ECR`)
 )
 
-// namesAWS are the files outside of transform/provider/aws that compare a document with a name of AWS or write one into it.
+// namesAWS are the files outside of transform/provider/aws that compare a document with a name of AWS, write one into it, or
+// declare something that is called so.
 var namesAWS = map[string]string{
 	"transform/forms/find.go":       "lines that may describe a cluster, before anything is parsed",
 	"transform/live/check/nodes.go": "the ID of a rule",
@@ -97,7 +101,7 @@ var namesAWS = map[string]string{
 func TestAWSIsNamedInFewFiles(t *testing.T) {
 	var found []string
 	for _, f := range lists.Where(files(t), codeBut(append(testServers, "transform/provider", "internal/fleet")...)) {
-		if literalOfAWS(f.syntax) {
+		if mentionsAWS(f.syntax) {
 			found = append(found, f.path)
 			assert.Truef(t, namesAWS[f.path] != "", "%s: a name of AWS; put it into transform/provider/aws", f.path)
 		}
@@ -107,14 +111,27 @@ func TestAWSIsNamedInFewFiles(t *testing.T) {
 	}
 }
 
-func literalOfAWS(file *ast.File) (found bool) {
+func mentionsAWS(file *ast.File) (found bool) {
 	ast.Inspect(file, func(n ast.Node) bool {
-		_, imported := n.(*ast.ImportSpec)
-		if l, is := n.(*ast.BasicLit); is && l.Kind == token.STRING {
-			text, _ := strconv.Unquote(l.Value)
-			found = found || (!strings.Contains(text, " ") && ofAWS.MatchString(text) || inArguments.MatchString(text))
+		var declared []*ast.Ident
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
+				found = found || !strings.Contains(text, " ") && ofAWS.MatchString(text) || inArguments.MatchString(text)
+			}
+		case *ast.FuncDecl:
+			declared = []*ast.Ident{n.Name}
+		case *ast.TypeSpec:
+			declared = []*ast.Ident{n.Name}
+		case *ast.ValueSpec:
+			declared = n.Names
+		case *ast.Field:
+			declared = n.Names
 		}
-		return !imported
+		found = found || slices.ContainsFunc(declared, func(id *ast.Ident) bool { return inIdentifier.MatchString(id.Name) })
+		return true
 	})
 	return found
 }

@@ -210,7 +210,7 @@ func keepNode(n *corev1.Node, kept []observed.Node) []observed.Node {
 	out := observed.Node{
 		Name: n.Name, UID: string(n.UID), ProviderID: redact.Text(n.Spec.ProviderID), Address: internal.Address,
 		Unschedulable: n.Spec.Unschedulable, Cordoned: n.Annotations[action.CordonAnnotation],
-		Ready: ready(n), InTreeVolumes: inTreeVolumes(n), ECRImages: registries(n),
+		Ready: ready(n), InTreeVolumes: inTreeVolumes(n), Registries: registries(n),
 		Taints: lists.Map(n.Spec.Taints, func(t corev1.Taint) string { return t.Key }),
 	}
 	for _, l := range keptLabels {

@@ -58,7 +58,7 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 		o := observation(t, s)
 		want := observed.Node{
 			Name: n.Name, UID: string(n.UID), Unschedulable: true, Cordoned: "leader-migration-orchard", InTreeVolumes: 1,
-			Labels: n.Labels, Taints: []string{"node-role.kubernetes.io/control-plane"}, ECRImages: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com", "419306528174.dkr.ecr.eu-west-1.amazonaws.com", "419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov"},
+			Labels: n.Labels, Taints: []string{"node-role.kubernetes.io/control-plane"}, Registries: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com", "419306528174.dkr.ecr.eu-west-1.amazonaws.com", "419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov"},
 			Ready: &observed.Condition{Status: "True", Reason: "KubeletReady"},
 		}
 		assert.DeepEqual(t, o.Nodes[2], want)

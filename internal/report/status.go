@@ -70,7 +70,7 @@ func NewStatus(p *plan.Plan) Status {
 	if t := p.Target; t.EndState == "" && t.Taken == transform.EndStateExternal && t.HostNames.Equal() && p.Left() {
 		s.EndState = fmt.Sprintf("external (host names equal the names of Nodes: %d; no Node of the cluster may be missing)", len(t.HostNames))
 	} else if t.EndState == "" && t.Taken == transform.EndStateOverride && p.Left() && !slices.ContainsFunc(p.Steps, unclear) {
-		s.EndState = "aws-override (" + t.TakenWhy + "); --end-state changes it"
+		s.EndState = transform.EndStateOverride + " (" + t.TakenWhy + "); --end-state changes it"
 	}
 	s.Gaps = map[string]string{}
 	for _, step := range p.Steps {

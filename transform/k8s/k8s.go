@@ -153,10 +153,10 @@ type RancherMinor struct {
 	// ClusterAPI is the version in which its controllers write cluster.x-k8s.io (rancher
 	// pkg/capr/common.go); v1beta1 is served by all of them.
 	ClusterAPI string
-	// ExternalAWS is its first release that knows the provider external-aws of RKE; ""
+	// ExternalProvider is its first release that knows the provider external-aws of RKE; ""
 	// where it provisions no clusters of RKE: 2.12 removed them (rancher commit
 	// 2252fc8cf2).
-	ExternalAWS string
+	ExternalProvider string
 	// OrderKept is its first release whose webhook keeps the order of kube-apiserver-arg
 	// where a PSACT is set; "" for none. Before it ranges over a map (rancher/webhook
 	// pkg/resources/provisioning.cattle.io/v1/cluster/mutator.go, toMap, until v0.6.7 and
@@ -182,11 +182,11 @@ type RancherMinor struct {
 // RancherMinors lists the minors, in their order.
 func RancherMinors() []RancherMinor {
 	return []RancherMinor{
-		{Minor: "v2.7", Webhook: "v0.3", ClusterAPI: "v1beta1", ExternalAWS: "v2.7.11", PlainEntry: true},
-		{Minor: "v2.8", Webhook: "v0.4", ClusterAPI: "v1beta1", ExternalAWS: "v2.8.0", PlainEntry: true},
-		{Minor: "v2.9", Webhook: "v0.5", ClusterAPI: "v1beta1", ExternalAWS: "v2.9.0", PlainEntry: true, TokenForbidden: "v2.9.0"},
-		{Minor: "v2.10", Webhook: "v0.6", ClusterAPI: "v1beta1", ExternalAWS: "v2.10.0", OrderKept: "v2.10.7", TokenForbidden: "v2.10.0"},
-		{Minor: "v2.11", Webhook: "v0.7", ClusterAPI: "v1beta1", ExternalAWS: "v2.11.0", OrderKept: "v2.11.3", ArgsKept: "v2.11.7", TokenForbidden: "v2.11.0"},
+		{Minor: "v2.7", Webhook: "v0.3", ClusterAPI: "v1beta1", ExternalProvider: "v2.7.11", PlainEntry: true},
+		{Minor: "v2.8", Webhook: "v0.4", ClusterAPI: "v1beta1", ExternalProvider: "v2.8.0", PlainEntry: true},
+		{Minor: "v2.9", Webhook: "v0.5", ClusterAPI: "v1beta1", ExternalProvider: "v2.9.0", PlainEntry: true, TokenForbidden: "v2.9.0"},
+		{Minor: "v2.10", Webhook: "v0.6", ClusterAPI: "v1beta1", ExternalProvider: "v2.10.0", OrderKept: "v2.10.7", TokenForbidden: "v2.10.0"},
+		{Minor: "v2.11", Webhook: "v0.7", ClusterAPI: "v1beta1", ExternalProvider: "v2.11.0", OrderKept: "v2.11.3", ArgsKept: "v2.11.7", TokenForbidden: "v2.11.0"},
 		{Minor: "v2.12", Webhook: "v0.8", ClusterAPI: "v1beta1", OrderKept: "v2.12.0", ArgsKept: "v2.12.3", TokenForbidden: "v2.12.0"},
 		{Minor: "v2.13", Webhook: "v0.9", ClusterAPI: "v1beta1", OrderKept: "v2.13.0", ArgsKept: "v2.13.0", TokenForbidden: "v2.13.0"},
 		{Minor: "v2.14", Webhook: "v0.10", ClusterAPI: "v1beta2", OrderKept: "v2.14.0", ArgsKept: "v2.14.0", TokenForbidden: "v2.14.0"},

@@ -182,7 +182,7 @@ func (m *migration) installCCM() transform.Stage {
 
 // preparation is what the manager of AWS needs; others have their own.
 func (m *migration) preparation() action.Preparation {
-	if !m.isAWS() {
+	if !m.ofProvider() {
 		return action.Preparation{}
 	}
 	return aws.ManagerNeeds("")

@@ -113,7 +113,7 @@ func argumentRules() []rule {
 			Doc: "nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod CIDR.", Reason: leadermigration.NoNodeIPAM},
 			Check: func(m *migration, found *transform.Findings) {
 				if m.Component == cloudManager {
-					if m.target.NodeIPAM && m.isAWS() {
+					if m.target.NodeIPAM && m.ofProvider() {
 						found.At(m.argumentsAt(), "the cloud-controller-manager of AWS has no controller "+nodeIPAM+", which this migration would move to it", "leave out --nodeipam")
 					}
 					return
@@ -195,8 +195,8 @@ func (m *migration) component(stage string) rules.Component {
 	return rules.Component{Name: m.Component, Args: m.arguments.List(), Provider: provider, Version: m.move().Reached(), Stage: stage, Target: m.target}
 }
 
-// isAWS reports whether the manager is that of AWS.
-func (m *migration) isAWS() bool {
+// ofProvider reports whether the manager is that of AWS.
+func (m *migration) ofProvider() bool {
 	name, _ := m.provider()
 	return name == inTree || name == ""
 }

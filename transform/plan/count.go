@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // Count is what is left of a stage, or of a cluster: all verbs count the same three. A stage that
@@ -136,7 +137,7 @@ const (
 
 // ProgressBroken is that of a cluster whose components do not start on a release.
 func ProgressBroken(version string) Progress {
-	return Progress("broken: aws at " + semver.MajorMinor(version)[1:])
+	return Progress("broken: " + aws.Name + " at " + semver.MajorMinor(version)[1:])
 }
 
 // Progress reports how far the documents of a plan are.

@@ -180,7 +180,7 @@ func clusterRules() []rule {
 			"With external-aws RKE finds a node by its internal address or its override, and fails without.", "rancher/rke #3445", "Set internal_address.", "If the address is the internal one, where it is a warning."),
 			Check: func(m *migration, found *transform.Findings) {
 				for i, n := range m.Read.Nodes {
-					if n.InternalAddress != "" || hasOwnName(n) || !m.isOnAWS() {
+					if n.InternalAddress != "" || hasOwnName(n) || !m.ofProvider() {
 						continue
 					}
 					f := found.At(m.near(m.node(i, "address")), "the node has no internal_address, and under "+externalName+" RKE finds it by its address, which must be the internal one of the node", "set internal_address, or its private DNS name as hostname_override")
@@ -193,7 +193,7 @@ func clusterRules() []rule {
 			Doc: "external-aws needs RKE 1.4.15 or 1.5.0, or Rancher 2.7.11 or 2.8.0 to 2.11: 2.12 removed RKE. A note unless --rke-version or --rancher-version names one."}.Because(
 			"An RKE that does not know external-aws refuses the file.", "rancher/rke releases v1.4.15 and v1.5.0; rancher/rancher v2.7.11 and v2.8.0", "Upgrade RKE or Rancher, and set --rke-version or --rancher-version.", "If the version that applies the file was checked."),
 			Check: func(m *migration, found *transform.Findings) {
-				if !m.isOnAWS() {
+				if !m.ofProvider() {
 					return
 				}
 				at := m.near(m.get(providerKey, nameKey))
@@ -204,7 +204,7 @@ func clusterRules() []rule {
 				case rancher != "":
 					m.rancherUnfit(found, at, k8s.RancherOf(rancher))
 				case rke == "":
-					found.At(at, needsRKE+"; in Rancher, "+knowExternalAWS, "check which one runs, and set --rke-version or --rancher-version").Severity = transform.Note
+					found.At(at, needsRKE+"; in Rancher, "+knowExternal, "check which one runs, and set --rke-version or --rancher-version").Severity = transform.Note
 				}
 			}},
 		{Rule: rules.ConfigNotMounted.WithGuards(rules.FlagEdits...).WithDoc(
@@ -238,9 +238,9 @@ func (m *migration) near(at yamledit.Node) yamledit.Node {
 	return yamledit.First(at, m.get(providerKey), m.Config)
 }
 
-// isOnAWS reports whether the cluster is one to migrate, or was: lint also reads
+// ofProvider reports whether the cluster is one to migrate, or was: lint also reads
 // others.
-func (m *migration) isOnAWS() bool { return m.provider() == inTree || m.provider() == externalName }
+func (m *migration) ofProvider() bool { return m.provider() == inTree || m.provider() == externalName }
 
 // isNamedExternal reports whether the file says external-aws, whatever RKE makes
 // of it.
@@ -261,8 +261,8 @@ func (m *migration) Charts(string) []rules.Chart {
 
 // The first releases with external-aws (rancher/rke, rancher/rancher).
 const (
-	needsRKE        = "external-aws needs RKE 1.4.15, or 1.5.0 and later"
-	knowExternalAWS = "2.7.11, or 2.8.0 to 2.11"
+	needsRKE     = "external-aws needs RKE 1.4.15, or 1.5.0 and later"
+	knowExternal = "2.7.11, or 2.8.0 to 2.11"
 )
 
 // rancherUnfit finds a Rancher that does not know external-aws.
@@ -270,11 +270,11 @@ func (m *migration) rancherUnfit(found *transform.Findings, at yamledit.Node, v 
 	const retry = "set --rancher-version to the one that applies the change"
 	switch {
 	case !v.Known:
-		found.At(at, "external-aws needs Rancher "+knowExternalAWS+", and Rancher "+m.target.RancherVersion+" is none that is known", retry)
-	case v.ExternalAWS == "":
-		found.At(at, "Rancher "+m.target.RancherVersion+" provisions no RKE clusters: 2.12 removed RKE", "migrate with Rancher "+knowExternalAWS+"; "+retry)
-	case !v.Since(v.ExternalAWS):
-		found.At(at, "external-aws needs Rancher "+knowExternalAWS+", and "+m.target.RancherVersion+" is older", "upgrade Rancher first")
+		found.At(at, "external-aws needs Rancher "+knowExternal+", and Rancher "+m.target.RancherVersion+" is none that is known", retry)
+	case v.ExternalProvider == "":
+		found.At(at, "Rancher "+m.target.RancherVersion+" provisions no RKE clusters: 2.12 removed RKE", "migrate with Rancher "+knowExternal+"; "+retry)
+	case !v.Since(v.ExternalProvider):
+		found.At(at, "external-aws needs Rancher "+knowExternal+", and "+m.target.RancherVersion+" is older", "upgrade Rancher first")
 	}
 }
 

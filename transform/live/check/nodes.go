@@ -51,9 +51,9 @@ var nodeRules = []rule{
 				was, known := names[n.Name]
 				id, _ := aws.ParseProviderID(n.ProviderID)
 				other := instances[id.Instance]
-				_, ofAWS := aws.ParseProviderID(was.ProviderID)
+				_, identified := aws.ParseProviderID(was.ProviderID)
 				switch path := nodePath(n.Name); {
-				case known && was.ProviderID != "" && !ofAWS && id.Instance != "": // set-provider-ids registered it again
+				case known && was.ProviderID != "" && !identified && id.Instance != "": // set-provider-ids registered it again
 				case !known && other != "":
 					found.On(path, "the instance "+id.Instance+" was the node "+other+" before", fix)
 				case known && was.UID != n.UID:
@@ -110,7 +110,7 @@ var nodeRules = []rule{
 			if !k8s.From(j.Choice.Version, aws.FirstWithout) {
 				return
 			}
-			images := lists.Flat(j.Nodes, func(n observed.Node) []string { return n.ECRImages })
+			images := lists.Flat(j.Nodes, func(n observed.Node) []string { return n.Registries })
 			if from := lists.Distinct(slices.Sorted(slices.Values(images))); len(from) > 0 {
 				found.On("nodes", "pods use images from ECR ("+rules.Some(from)+"), and the kubelet of 1.27 has no credentials for ECR", "configure the credential provider ecr-credential-provider in the kubelets before the upgrade")
 			}
@@ -172,12 +172,12 @@ var nodeRules = []rule{
 			j.unlessLater(*found)
 		}, Lacks: seen(observed.Nodes)},
 	{Rule: transform.Rule{ID: "provider-id-malformed", Severity: transform.Error, Guards: always,
-		Doc: "A provider ID is not of the form aws:///ZONE/INSTANCE, or its instance ID is not one of EC2."}.Because(
+		Doc: "A provider ID is not of the form " + aws.IDForm + ", or its instance ID is not one of EC2."}.Because(
 		"The manager cannot read the ID, and treats the Node as one of another provider.", transform.SourceAWS, "Replace the machine. If it is no etcd member, you can also delete the Node and let it register again.", "For machines that are not in AWS."),
 		Check: func(j *evaluation, found *transform.Findings) {
 			for _, n := range j.Nodes {
 				if why := aws.Malformed(n.ProviderID); why != "" {
-					found.On(nodePath(n.Name), fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it must be aws:///ZONE/INSTANCE; "+registerAgain(n))
+					found.On(nodePath(n.Name), fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it must be "+aws.IDForm+"; "+registerAgain(n))
 				}
 			}
 		}, Lacks: seen(observed.Nodes)},

@@ -239,7 +239,7 @@ type Node struct {
 	// InTreeVolumes counts the EBS volumes that the in-tree plugin has attached
 	// or that are in use by its name.
 	InTreeVolumes int      `json:"inTreeVolumes,omitempty"`
-	ECRImages     []string `json:"ecrImages,omitempty"` // registries of ECR that its images are from
+	Registries    []string `json:"ecrImages,omitempty"` // registries of ECR that its images are from
 }
 
 // Condition is one of a node, without its message: that may quote anything.
@@ -270,8 +270,8 @@ func (n Node) ControlPlane() bool {
 	return slices.ContainsFunc(ControlPlaneLabels, func(l string) bool { _, is := n.Labels[l]; return is })
 }
 
-// IsAWS reports whether the node has a provider ID of AWS.
-func (n Node) IsAWS() bool { return aws.IsProviderID(n.ProviderID) }
+// OfProvider reports whether the node has a provider ID of AWS.
+func (n Node) OfProvider() bool { return aws.IsProviderID(n.ProviderID) }
 
 // Etcd reports whether the node is an etcd member.
 func (n Node) Etcd() bool { _, is := n.Labels[EtcdLabel]; return is }

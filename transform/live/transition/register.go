@@ -96,7 +96,7 @@ func Registered(nodes []observed.Node, name string) string {
 	switch {
 	case i < 0:
 		return "the node " + name + " has not registered again yet"
-	case !nodes[i].IsAWS():
+	case !nodes[i].OfProvider():
 		return "the cloud-controller-manager has not set the provider ID of " + name + " yet"
 	case !nodes[i].IsReady():
 		return "the node " + name + " is not Ready yet"
@@ -182,7 +182,7 @@ func Relink(machines []rollout.Machine, nodes []observed.Node) (Link, bool) {
 			continue
 		}
 		for _, n := range nodes {
-			if n.Name == m.Node && n.ProviderID != m.ProviderID && n.IsAWS() && !strings.Contains(n.ProviderID, redact.Mark) {
+			if n.Name == m.Node && n.ProviderID != m.ProviderID && n.OfProvider() && !strings.Contains(n.ProviderID, redact.Mark) {
 				return Link{m.Infrastructure, m.ProviderID, n.ProviderID,
 					"Rancher looks for the node " + n.Name + " by the provider ID " + m.ProviderID + ", which it had before: give the machine " + m.Name + " the provider ID of the node"}, true
 			}
@@ -261,7 +261,7 @@ func Identify(nodes []observed.Node) WithoutProviderID {
 	var u WithoutProviderID
 	for _, n := range nodes {
 		switch {
-		case n.IsAWS():
+		case n.OfProvider():
 		case n.ProviderID != "":
 			u.Foreign = append(u.Foreign, n)
 		case aws.NamesInstance(n.Name, n.Address):
@@ -286,7 +286,7 @@ func rank(n observed.Node) int {
 
 // Identified reports whether every Node has a provider ID of AWS.
 func Identified(nodes []observed.Node) bool {
-	return !slices.ContainsFunc(nodes, func(n observed.Node) bool { return !n.IsAWS() })
+	return !slices.ContainsFunc(nodes, func(n observed.Node) bool { return !n.OfProvider() })
 }
 
 // Uninitialize returns a Node with the taint by which the cloud-controller-manager

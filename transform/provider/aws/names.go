@@ -127,6 +127,9 @@ var (
 // Fargate begins the last part of the provider IDs of its nodes.
 const Fargate = "fargate-"
 
+// IDForm is how people write the form of a provider ID.
+const IDForm = Name + ":///ZONE/INSTANCE"
+
 // ProviderID is one of the forms aws:///ZONE/INSTANCE and aws:////INSTANCE; nodes of
 // Fargate have another part between the two.
 type ProviderID struct{ Zone, Instance string }
