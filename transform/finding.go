@@ -176,7 +176,6 @@ const (
 	SourceMigration     = "kubernetes/enhancements KEP-2436; kubernetes/kubernetes cmd/kube-controller-manager/app/controllermanager.go, v1.26"
 	SourceConfiguration = "kubernetes/kubernetes staging/src/k8s.io/controller-manager/config and pkg/leadermigration/config, v1.21 to v1.36"
 	SourceNodeNames     = "rancher/rke2 pkg/rke2/rke2_linux.go at v1.28.9+rke2r1, v1.29.11+rke2r1 and v1.31.4+rke2r1"
-	SourceAWS           = "kubernetes/cloud-provider-aws pkg/providers/v1 and charts/aws-cloud-controller-manager, v1.26 to v1.37"
 	SourceRKE           = "rancher/rke cluster/defaults.go and cluster/plan.go, v1.8"
 	SourceRemovals      = "kubernetes/kubernetes CHANGELOG/CHANGELOG-1.27.md: the in-tree AWS provider and its gates are removed"
 )

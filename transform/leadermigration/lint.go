@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -36,7 +37,7 @@ const RuleNodeIPAM = "nodeipam-without-ccm-support"
 
 // NoNodeIPAM is its reason, also where the manager is asked for the controller in another way.
 var NoNodeIPAM = transform.Reason{
-	Why: "The AWS manager has no nodeipam controller, so new nodes get no pod CIDR.", Source: transform.SourceAWS,
+	Why: "The AWS manager has no nodeipam controller, so new nodes get no pod CIDR.", Source: aws.Source,
 	Repair: "Remove nodeipam from the list.", Accept: "If pod CIDRs are not assigned by Kubernetes, as with most network plugins of Rancher.",
 }
 

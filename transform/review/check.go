@@ -251,7 +251,7 @@ var (
 
 var managerChanged = transform.Rule{ID: "manager-changed", Severity: transform.Error,
 	Doc: "The cloud-controller-manager changes, without a stage, in more than its labels, resources, log level, and the version of its chart or image. Whether it still starts and does the same is not known."}.Because(
-	"No other manager runs the cloud controllers: if this one does not start, runs elsewhere, or runs without a controller, new nodes keep their taint and load balancers do not change.", transform.SourceAWS, "Check the change with helm template, or on a test cluster.", "If the change was reviewed by someone who knows the manager.")
+	"No other manager runs the cloud controllers: if this one does not start, runs elsewhere, or runs without a controller, new nodes keep their taint and load balancers do not change.", aws.Source, "Check the change with helm template, or on a test cluster.", "If the change was reviewed by someone who knows the manager.")
 
 // manager reports what changes of the cloud-controller-manager that runs before the change and after it, and is of no stage.
 func (c *comparison) manager() {

@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -21,7 +22,7 @@ import (
 // The reasons of rules that a table of live clusters has as well.
 var (
 	CCMRemoved = transform.Reason{
-		Why: "No other manager runs the cloud controllers: new nodes keep their taint, and load balancers and routes do not change any more.", Source: transform.SourceAWS,
+		Why: "No other manager runs the cloud controllers: new nodes keep their taint, and load balancers and routes do not change any more.", Source: aws.Source,
 		Repair: "Restore the manager: its document, its values file, or the release of the chart.",
 		Accept: "If the manager is installed from another place from now on; remove the acceptance once that is merged, and accept ccm-not-in-file.",
 	}
@@ -34,7 +35,7 @@ var (
 
 // CCMArgsUnsafe finds arguments that end a cloud-controller-manager.
 var CCMArgsUnsafe = ofCharts(transform.Rule{ID: "ccm-args-unsafe", Severity: transform.Error, Guards: ChartRuns}.Because(
-	"The manager is healthy as long as it waits, and exits at the moment it acquires the lease, which is the switch.", transform.SourceAWS, "Set --cloud-provider=aws and --configure-cloud-routes=false, or --cluster-cidr where the VPC has pod routes.", "If the log of a manager that holds its lease shows that it runs."),
+	"The manager is healthy as long as it waits, and exits at the moment it acquires the lease, which is the switch.", aws.Source, "Set --cloud-provider=aws and --configure-cloud-routes=false, or --cluster-cidr where the VPC has pod routes.", "If the log of a manager that holds its lease shows that it runs."),
 	func(c Chart, found *transform.Findings) {
 		if ccm.RoutesUnsafe(c.Args()) {
 			found.Add(c.At(RoutesUnsafe, RoutesFix, chartArgs))
@@ -125,7 +126,7 @@ func SecondOwner(f transform.Finding, t transform.Target, found *transform.Findi
 // CCMMinorSkew finds an image of the cloud-controller-manager that does not belong to
 // the cluster's release. A format describes what of it a file shows.
 var CCMMinorSkew = ofCharts(transform.Rule{ID: "ccm-minor-skew", Severity: transform.Error, Guards: slices.Concat(TheChart, []string{stages.UpgradeCCM})}.Because(
-	"From 1.28 on the manager names its controllers differently: with the default configuration services and routes run in both managers.", transform.SourceAWS+"; "+transform.SourceConfiguration, "Use the image of the cluster's minor, or add --leader-migration-config generate.", "If each manager has a configuration with its own names."),
+	"From 1.28 on the manager names its controllers differently: with the default configuration services and routes run in both managers.", aws.Source+"; "+transform.SourceConfiguration, "Use the image of the cluster's minor, or add --leader-migration-config generate.", "If each manager has a configuration with its own names."),
 	minorSkew)
 
 // Renamed reports whether a manager of a version takes part in the migration by the
@@ -166,7 +167,7 @@ func minorSkew(c Chart, found *transform.Findings) {
 // not show.
 var CCMNotInFile = transform.Checked[[]Absent]{Rule: transform.Rule{ID: plan.RuleNotInFile, Severity: transform.Warning, Guards: TheChart,
 	Doc: "The provider is external, and no cloud-controller-manager of AWS is in the file: it was installed in another way, or there is none. Until it is accepted, plan --exit-code gives 1."}.Because(
-	"The cluster is external and the file shows no manager. If there is none, no new node is initialized and no load balancer is made.", transform.SourceAWS, "Check with `rke-lm verify` whether one runs; apply install-ccm with --stage if not.", "If the manager is installed from another place, and `rke-lm verify` finds it."),
+	"The cluster is external and the file shows no manager. If there is none, no new node is initialized and no load balancer is made.", aws.Source, "Check with `rke-lm verify` whether one runs; apply install-ccm with --stage if not.", "If the manager is installed from another place, and `rke-lm verify` finds it."),
 	Check: func(list []Absent, found *transform.Findings) {
 		const check = "check with rke-lm verify whether one runs, then --accept ccm-not-in-file"
 		for _, a := range list {
@@ -198,7 +199,7 @@ var CCMUnschedulable = ofCharts(transform.Rule{ID: "ccm-unschedulable", Severity
 // ChartUnpinned finds a chart that a new release changes. A format describes what of it a file
 // shows.
 var ChartUnpinned = ofCharts(transform.Rule{ID: "chart-unpinned", Severity: transform.Error, Guards: TheChart}.Because(
-	"helm-controller installs the newest chart at each change, and with it another image and other defaults.", "k3s-io/helm-controller; "+transform.SourceAWS, "Set an exact version and image.tag.", "If the repository of charts has one version only."),
+	"helm-controller installs the newest chart at each change, and with it another image and other defaults.", "k3s-io/helm-controller; "+aws.Source, "Set an exact version and image.tag.", "If the repository of charts has one version only."),
 	TagUnpinned)
 
 // TagUnpinned checks the image of one chart.
@@ -221,7 +222,7 @@ func (c Chart) setTag(otherwise string) string {
 // CloudConfigLost is for a provider's configuration, which an external provider
 // ignores. A format describes where its own has one.
 var CloudConfigLost = transform.Checked[[]Ignored]{Rule: transform.Rule{ID: "cloud-config-lost", Severity: transform.Error, Guards: TheSwitch}.Because(
-	"An external kube-controller-manager does not read the file: load balancers then get default subnets, tags and security groups.", transform.SourceAWS, "Pass the content to the cloud-controller-manager with --cloud-config.", "If the chart has the content, or the content only repeats the defaults of the provider."),
+	"An external kube-controller-manager does not read the file: load balancers then get default subnets, tags and security groups.", aws.Source, "Pass the content to the cloud-controller-manager with --cloud-config.", "If the chart has the content, or the content only repeats the defaults of the provider."),
 	Check: func(list []Ignored, found *transform.Findings) {
 		for _, c := range list {
 			if c.Carried {

@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
@@ -85,7 +86,7 @@ var managerRules = []rule{
 	// range, or a permission that is missing.
 	{Rule: transform.Rule{ID: "daemonset-restarting", Severity: transform.Error, Guards: managerRuns,
 		Doc: "A cloud-controller-manager restarted after it acquired the migration lease or its own, or restarts repeatedly. A warning if a process on another machine holds the lease: the clocks of two machines can differ."}.Because(
-		"The manager exits whenever it leads, so that the cloud controllers run only for seconds.", transform.SourceAWS, "Read the log of the container that ended; missing permissions and --cluster-cidr are the usual causes.", "If the restart was made on purpose."),
+		"The manager exits whenever it leads, so that the cloud controllers run only for seconds.", aws.Source, "Read the log of the container that ended; missing permissions and --cluster-cidr are the usual causes.", "If the restart was made on purpose."),
 		Check: func(j *evaluation, found *transform.Findings) {
 			for _, p := range j.of(observed.CloudManager) {
 				path := p.Path()

@@ -41,14 +41,14 @@ var loadBalancerRules = []rule{
 	// Service asked and what time it is. It errs on the side of too short.
 	{Rule: transform.Rule{ID: idLoadBalancerPending, Severity: transform.Error, Guards: always,
 		Doc: "A Service of type LoadBalancer has had none for 5 minutes, by the API server's clock, and its Events show the cause. A warning before the switch, because the migration has not changed anything for it yet, and if it had none in the snapshot either. Services of another controller are ignored: those with a loadBalancerClass, and those of the AWS Load Balancer Controller."}.Because(
-		"The Service is not reachable from outside.", transform.SourceAWS, "Do what the finding names in AWS.", "If the migration is not the cause, and the Service had no load balancer before."),
+		"The Service is not reachable from outside.", aws.Source, "Do what the finding names in AWS.", "If the migration is not the cause, and the Service had no load balancer before."),
 		Check: func(j *evaluation, found *transform.Findings) {
 			j.owed(found, idLoadBalancerPending, observed.Service.Pending, func(observed.Service) string { return "the Service has no load balancer" })
 		}, Lacks: clocked(observed.Service.Pending)},
 	// It finds what is owed for the same time to Services that have a load balancer.
 	{Rule: transform.Rule{ID: idLoadBalancerStale, Severity: transform.Error, Guards: always,
 		Doc: "The cloud controllers have not done for 5 minutes, by the API server's clock, what a Service with a load balancer asks for. The Service is deleted or has another type, and the finalizer of its load balancer is still there. Or its changes fail, according to its Events. A warning in the cases of load-balancer-pending."}.Because(
-		"A load balancer that stays costs money, and its Service and its namespace cannot be deleted. One whose changes fail sends requests to nodes that are gone.", transform.SourceAWS, "Do what the finding names in AWS; the cloud controllers try again every 5 minutes.", "If the migration is not the cause, and the same was the case before."),
+		"A load balancer that stays costs money, and its Service and its namespace cannot be deleted. One whose changes fail sends requests to nodes that are gone.", aws.Source, "Do what the finding names in AWS; the cloud controllers try again every 5 minutes.", "If the migration is not the cause, and the same was the case before."),
 		Check: func(j *evaluation, found *transform.Findings) {
 			j.owed(found, idLoadBalancerStale, observed.Service.Stale, func(s observed.Service) string {
 				if s.Deleting {
@@ -59,7 +59,7 @@ var loadBalancerRules = []rule{
 		}, Lacks: eventsRead},
 	{Rule: transform.Rule{ID: "load-balancer-changed", Severity: transform.Warning, Guards: always,
 		Doc: "A Service has another load balancer than in the snapshot."}.Because(
-		"Clients use the host name of the old load balancer.", transform.SourceAWS, "Update what refers to the old name, or restore the Service.", "If the Service was made again on purpose."),
+		"Clients use the host name of the old load balancer.", aws.Source, "Update what refers to the old name, or restore the Service.", "If the Service was made again on purpose."),
 		Check: func(j *evaluation, found *transform.Findings) {
 			if j.Before == nil {
 				return

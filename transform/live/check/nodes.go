@@ -142,7 +142,7 @@ var nodeRules = []rule{
 	// It takes a cluster without nodes for one that was not seen.
 	{Rule: transform.Rule{ID: "provider-id-missing", Severity: transform.Error, Guards: always,
 		Doc: "A Node has no provider ID."}.Because(
-		"Without an ID the manager finds the instance only by the private DNS name, and later releases do not.", transform.SourceAWS, "Run the stage set-provider-ids, or add the taint for uninitialized nodes once a cloud-controller-manager runs.", "For machines that are not in AWS."),
+		"Without an ID the manager finds the instance only by the private DNS name, and later releases do not.", aws.Source, "Run the stage set-provider-ids, or add the taint for uninitialized nodes once a cloud-controller-manager runs.", "For machines that are not in AWS."),
 		Check: func(j *evaluation, found *transform.Findings) {
 			if len(j.Nodes) == 0 && j.Saw(observed.Nodes) {
 				found.On("nodes", "no node exists", "check whether this is the intended cluster")
@@ -157,7 +157,7 @@ var nodeRules = []rule{
 		}, Lacks: seen(observed.Nodes), Needed: ofStages(externally)},
 	{Rule: transform.Rule{ID: "provider-id-foreign", Severity: transform.Error, Guards: always,
 		Doc: "A provider ID is not one of AWS, such as rke2:// of RKE2's own stub."}.Because(
-		"The manager cannot find the instance; it neither updates nor removes the Node. The ID cannot be changed.", "k3s-io/k3s pkg/cloudprovider; "+transform.SourceAWS, "Replace the machine. If it is no etcd member, you can also delete the Node and let it register again.", "For machines that are not in AWS."),
+		"The manager cannot find the instance; it neither updates nor removes the Node. The ID cannot be changed.", "k3s-io/k3s pkg/cloudprovider; "+aws.Source, "Replace the machine. If it is no etcd member, you can also delete the Node and let it register again.", "For machines that are not in AWS."),
 		Check: func(j *evaluation, found *transform.Findings) {
 			for _, n := range j.Nodes {
 				switch scheme, isID := aws.Scheme(n.ProviderID); {
@@ -173,7 +173,7 @@ var nodeRules = []rule{
 		}, Lacks: seen(observed.Nodes)},
 	{Rule: transform.Rule{ID: "provider-id-malformed", Severity: transform.Error, Guards: always,
 		Doc: "A provider ID is not of the form " + aws.IDForm + ", or its instance ID is not one of EC2."}.Because(
-		"The manager cannot read the ID, and treats the Node as one of another provider.", transform.SourceAWS, "Replace the machine. If it is no etcd member, you can also delete the Node and let it register again.", "For machines that are not in AWS."),
+		"The manager cannot read the ID, and treats the Node as one of another provider.", aws.Source, "Replace the machine. If it is no etcd member, you can also delete the Node and let it register again.", "For machines that are not in AWS."),
 		Check: func(j *evaluation, found *transform.Findings) {
 			for _, n := range j.Nodes {
 				if why := aws.Malformed(n.ProviderID); why != "" {
@@ -183,7 +183,7 @@ var nodeRules = []rule{
 		}, Lacks: seen(observed.Nodes)},
 	{Rule: transform.Rule{ID: "provider-id-duplicate", Severity: transform.Error, Guards: always,
 		Doc: "Two Nodes have the same instance."}.Because(
-		"One of the two Nodes is a copy: the removal of its instance removes both.", transform.SourceAWS, "Delete the Node that has no kubelet. If it is an etcd member, replace its machine instead.", "If one of the two is being removed."),
+		"One of the two Nodes is a copy: the removal of its instance removes both.", aws.Source, "Delete the Node that has no kubelet. If it is an etcd member, replace its machine instead.", "If one of the two is being removed."),
 		Check: func(j *evaluation, found *transform.Findings) {
 			first := map[string]observed.Node{}
 			for _, n := range j.Nodes {
@@ -205,7 +205,7 @@ var nodeRules = []rule{
 		}, Lacks: seen(observed.Nodes)},
 	{Rule: transform.Rule{ID: "provider-id-zone-mismatch", Severity: transform.Error, Guards: always,
 		Doc: "The zone in a provider ID is not that of the Node's label."}.Because(
-		"Volumes of the zone in the label are not attached in the zone of the instance.", transform.SourceAWS, "Correct the label, or replace the machine.", "If the label is set on purpose."),
+		"Volumes of the zone in the label are not attached in the zone of the instance.", aws.Source, "Correct the label, or replace the machine.", "If the label is set on purpose."),
 		Check: func(j *evaluation, found *transform.Findings) {
 			for _, n := range j.Nodes {
 				id, ok := aws.ParseProviderID(n.ProviderID)

@@ -32,6 +32,8 @@ const (
 	MigrationConfigMap = Name + "-ccm-leader-migration"
 	// Values begins the names of files with the chart's values.
 	Values = Name + "-ccm-values"
+	// Source is where facts about its manager can be read that several rules rest on.
+	Source = "kubernetes/cloud-provider-aws pkg/providers/v1 and charts/aws-cloud-controller-manager, v1.26 to v1.37"
 
 	// InTreeVolumes is the in-tree plugin of EBS: the provisioner of a StorageClass, and the beginning of the names of attached volumes.
 	InTreeVolumes = "kubernetes.io/aws-ebs"
