@@ -4,6 +4,8 @@
 // Command rke-lm takes a Rancher cluster off the in-tree AWS cloud provider,
 // stage by stage.
 //
+// The verbs are in files.go, live.go, migrate.go and print.go, by what they are about.
+//
 // Invariant: cmd wires. What a verb decides is in transform, what it reads and
 // writes goes through internal, and only main ends the process.
 package main
