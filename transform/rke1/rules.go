@@ -37,7 +37,7 @@ func sharedRules() []rule {
 	return rules.Of[*migration](
 		rules.CCMUnschedulable, rules.CSIGateStale, rules.CloudControllersOff, rules.FlagLeftOnKCM,
 		rules.FlagOnExternalGate, rules.FlagUnknown, rules.LeaseGrantMissing, rules.LeaseTimingsUnsafe, rules.StorageClassInTree,
-		rules.LeaderElectionOff.WithGuards(rules.FlagEdits...),
+		rules.CCMFlagMissing.WithGuards(rules.BothManagers...), rules.LeaderElectionOff.WithGuards(rules.FlagEdits...),
 		rules.CCMArgsUnsafe.WithDoc(
 			"Addons or the values file run a cloud-controller-manager that exits because of its arguments: routes are on without --cluster-cidr, or --cloud-provider is not aws."),
 		rules.CCMMinorSkew.WithGuards(rules.ImageMoves...).WithDoc(
@@ -60,11 +60,6 @@ func clusterRules() []rule {
 					found.At(block, "RKE selects the provider by this block and changes "+externalName+" back to aws", "apply the stages: the cluster is in-tree, and the switch removes the block and keeps its settings")
 				}
 			}},
-		{Rule: rules.CCMFlagMissing.Rule.WithGuards(rules.BothManagers...), Check: func(m *migration, found *transform.Findings) {
-			if m.component(manager) == inTree {
-				rules.CCMFlagMissing.Check(m, found)
-			}
-		}},
 		// It checks what addons run: a release of Helm never shows.
 		rules.By(rules.CCMNotInFile, func(m *migration) []rules.Absent {
 			return lists.If(m.lacksManager(), rules.Absent{At: m.near(m.get(providerKey, nameKey)), Or: "if none runs, install the chart as in the plan"})
@@ -356,7 +351,7 @@ func (m *migration) Components(rule string) (list []rules.Component) {
 		if m.Bundle().Grants() {
 			return nil // what addons_include names is not in the file
 		}
-	case rules.CloudControllersOff.ID, rules.ConfigWithoutFlag.ID, rules.FlagLeftOnKCM.ID, rules.LeaseTimingsUnsafe.ID:
+	case rules.CCMFlagMissing.ID, rules.CloudControllersOff.ID, rules.ConfigWithoutFlag.ID, rules.FlagLeftOnKCM.ID, rules.LeaseTimingsUnsafe.ID:
 	default:
 		alone = false
 	}

@@ -37,7 +37,7 @@ var ruleTable = sync.OnceValue(func() []rule {
 // sharedRules are those that check the same in every format.
 func sharedRules() []rule {
 	return rules.Of[*migration](
-		rules.CCMUnschedulable, rules.CSIGateStale, rules.CloudControllersOff, rules.FlagOnExternalGate,
+		rules.CCMFlagMissing, rules.CCMUnschedulable, rules.CSIGateStale, rules.CloudControllersOff, rules.FlagOnExternalGate,
 		rules.FlagUnknown, rules.LeaderElectionOff, rules.LeaseGrantMissing, rules.LeaseTimingsUnsafe, rules.StorageClassInTree,
 		rules.FlagLeftOnKCM.WithGuards(rules.FlagLeaves...),
 		rules.ConfigWithoutFlag.WithDoc(
@@ -250,7 +250,7 @@ func (m *migration) Components(rule string) (list []rules.Component) {
 		list = append(list, with)
 	}
 	switch rule {
-	case rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID, rules.LeaseTimingsUnsafe.ID:
+	case rules.CCMFlagMissing.ID, rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID, rules.LeaseTimingsUnsafe.ID:
 		if rule == rules.LeaseGrantMissing.ID && m.Bundle().Grants() {
 			return nil
 		}

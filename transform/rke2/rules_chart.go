@@ -78,11 +78,6 @@ func chartRules() []rule {
 						"keep the time between this stage and the switch short"))
 				}
 			}},
-		{Rule: rules.CCMFlagMissing.Rule, Check: func(m *migration, found *transform.Findings) {
-			if m.runsInTree() {
-				rules.CCMFlagMissing.Check(m, found)
-			}
-		}},
 		{Rule: transform.Rule{ID: "chart-field-ignored", Severity: transform.Warning, Guards: rules.TheChart,
 			Doc: "The HelmChart of the cloud-controller-manager, or its HelmChartConfig, has values in a field that the helm-controller of this RKE2 release does not have: valuesSecrets before 1.30.12, 1.31.8 and 1.32.4, values before 1.33.11, 1.34.7 and 1.35.4."}.Because(
 			"The helm-controller of this release drops the field, and the chart is installed without those values.", "k3s-io/helm-controller pkg/apis/helm.cattle.io/v1/types.go", "Move the values to valuesContent.", "If the values are only for a later release of RKE2."),

@@ -146,12 +146,13 @@ type managers struct {
 	transform.Cluster
 	target     transform.Target
 	components []Component
+	bundle     leadermigration.Bundle
 }
 
 func (m *managers) Chosen() transform.Target       { return m.target }
 func (m *managers) Components(string) []Component  { return m.components }
 func (m *managers) Charts(string) []Chart          { return nil }
-func (m *managers) Bundle() leadermigration.Bundle { return leadermigration.Bundle{} }
+func (m *managers) Bundle() leadermigration.Bundle { return m.bundle }
 
 func timings(m *managers) transform.Findings {
 	return of(func(f *transform.Findings) { LeaseTimingsUnsafe.Check(m, f) })

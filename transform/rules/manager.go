@@ -34,19 +34,28 @@ var (
 )
 
 // CCMArgsUnsafe finds arguments that end a cloud-controller-manager.
-var CCMArgsUnsafe = ofCharts(transform.Rule{ID: "ccm-args-unsafe", Severity: transform.Error, Guards: ChartRuns}.Because(
+var CCMArgsUnsafe = Rule{Rule: transform.Rule{ID: "ccm-args-unsafe", Severity: transform.Error, Guards: ChartRuns}.Because(
 	"The manager is healthy as long as it waits, and exits at the moment it acquires the lease, which is the switch.", aws.Source, "Set --cloud-provider=aws and --configure-cloud-routes=false, or --cluster-cidr where the VPC has pod routes.", "If the log of a manager that holds its lease shows that it runs."),
-	func(c Chart, found *transform.Findings) {
-		if ccm.RoutesUnsafe(c.Args()) {
-			found.Add(c.At(RoutesUnsafe, RoutesFix, chartArgs))
+	Check: func(s Subject, found *transform.Findings) {
+		for _, c := range s.Charts("ccm-args-unsafe") {
+			if ccm.RoutesUnsafe(c.Args()) {
+				found.Add(c.At(RoutesUnsafe, RoutesFix, chartArgs))
+			}
+			if c.LacksProvider() {
+				found.Add(c.At("Helm replaces the chart's arguments with this list, and it has no --cloud-provider=aws", "add --cloud-provider=aws", chartArgs))
+			}
+			if c.LacksRights() {
+				found.Add(c.At("the chart does not grant the permission to get serviceaccounts that is required by --use-service-account-credentials", "remove the argument, or grant the permission in clusterRoleRules", chartArgs))
+			}
 		}
-		if c.LacksProvider() {
-			found.Add(c.At("Helm replaces the chart's arguments with this list, and it has no --cloud-provider=aws", "add --cloud-provider=aws", chartArgs))
+		w, runs := workload(s.Bundle())
+		if runs && ccm.RoutesUnsafe(w.Args()) {
+			found.Add(s.Bundle().Finding(w.Index, w.Container, RoutesUnsafe, RoutesFix))
 		}
-		if c.LacksRights() {
-			found.Add(c.At("the chart does not grant the permission to get serviceaccounts that is required by --use-service-account-credentials", "remove the argument, or grant the permission in clusterRoleRules", chartArgs))
+		if runs && w.WrongProvider() {
+			found.Add(s.Bundle().Finding(w.Index, w.Container, "--cloud-provider is not aws, as the manager spells it: it exits when it starts", "write --cloud-provider=aws"))
 		}
-	}, unsafeWorkload)
+	}}
 
 // What to say of a manager whose routes are on without a range of addresses, which
 // ccm.RoutesUnsafe finds.
@@ -55,19 +64,7 @@ const (
 	RoutesFix    = "add --configure-cloud-routes=false, or --cluster-cidr where the VPC carries pod routes"
 )
 
-// unsafeWorkload checks a cloud-controller-manager that the manifests of a cluster run
-// without the chart.
-func unsafeWorkload(b leadermigration.Bundle, _ transform.Target, found *transform.Findings) {
-	w, runs := workload(b)
-	if runs && ccm.RoutesUnsafe(w.Args()) {
-		found.Add(b.Finding(w.Index, w.Container, RoutesUnsafe, RoutesFix))
-	}
-	if runs && w.WrongProvider() {
-		found.Add(b.Finding(w.Index, w.Container, "--cloud-provider is not aws, as the manager spells it: it exits when it starts", "write --cloud-provider=aws"))
-	}
-}
-
-// WorkloadComponents is the same manager as a component, which takes the place of a chart.
+// WorkloadComponents is a manager that the manifests of a cluster run without the chart, as a component, which takes the place of a chart.
 func WorkloadComponents(b leadermigration.Bundle, t transform.Target) []Component {
 	w, runs := workload(b)
 	if !runs {
@@ -88,24 +85,24 @@ func workload(b leadermigration.Bundle) (ccm.Workload, bool) {
 	return ccm.FindWorkload(docs)
 }
 
-// CCMFlagMissing finds a second owner of the cloud controllers: a chart next to an in-tree
-// kube-controller-manager.
-var CCMFlagMissing = ofCharts(transform.Rule{ID: "ccm-flag-missing", Severity: transform.Error, Guards: TheChart,
+// CCMFlagMissing finds a second owner of the cloud controllers: a chart, or a manager that manifests run without it, next to
+// an in-tree kube-controller-manager.
+var CCMFlagMissing = Rule{Rule: transform.Rule{ID: "ccm-flag-missing", Severity: transform.Error, Guards: TheChart,
 	Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration."}.Because(
 	"Two managers run the cloud controllers now: both create, change and delete load balancers and routes.", transform.SourceMigration, "Add --enable-leader-migration to the cloud-controller-manager, or remove it until its stage.", "With --no-leader-migration, where the switch follows at once."),
-	func(c Chart, found *transform.Findings) {
-		if !c.Migrates() {
-			SecondOwner(c.At("", "add --"+leaderFlag+"=true, as the stage install-ccm does", chartArgs), c.Target, found)
+	Check: func(s Subject, found *transform.Findings) {
+		if !slices.ContainsFunc(s.Components("ccm-flag-missing"), func(c Component) bool { return c.Provider == inTree }) {
+			return
 		}
-	}, secondWorkload)
-
-// secondWorkload checks a cloud-controller-manager that manifests run without the chart,
-// next to an in-tree kube-controller-manager.
-func secondWorkload(b leadermigration.Bundle, t transform.Target, found *transform.Findings) {
-	if w, runs := workload(b); runs && !w.Migrates() {
-		SecondOwner(b.Finding(w.Index, w.Container, "", "add --"+leaderFlag+"=true to its arguments, or remove it"), t, found)
-	}
-}
+		for _, c := range s.Charts("ccm-flag-missing") {
+			if !c.Migrates() {
+				SecondOwner(c.At("", "add --"+leaderFlag+"=true, as the stage install-ccm does", chartArgs), c.Target, found)
+			}
+		}
+		if w, runs := workload(s.Bundle()); runs && !w.Migrates() {
+			SecondOwner(s.Bundle().Finding(w.Index, w.Container, "", "add --"+leaderFlag+"=true to its arguments, or remove it"), s.Chosen(), found)
+		}
+	}}
 
 // SecondOwner adds the finding about a place: a warning where two owners were chosen, or where only
 // control planes that wait for their upgrade can be one of them.

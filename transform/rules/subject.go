@@ -91,14 +91,11 @@ func ofComponents(r transform.Rule, check func(Component, transform.Report)) Rul
 	}}
 }
 
-// ofCharts is a rule that checks the values of charts one by one, and a manager that the manifests run without the chart.
-func ofCharts(r transform.Rule, check func(Chart, *transform.Findings), workload ...func(leadermigration.Bundle, transform.Target, *transform.Findings)) Rule {
+// ofCharts is a rule that checks the values of charts one by one.
+func ofCharts(r transform.Rule, check func(Chart, *transform.Findings)) Rule {
 	return Rule{Rule: r, Check: func(s Subject, found *transform.Findings) {
 		for _, one := range s.Charts(r.ID) {
 			check(one, found)
-		}
-		for _, of := range workload {
-			of(s.Bundle(), s.Chosen(), found)
 		}
 	}}
 }
