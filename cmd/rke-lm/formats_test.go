@@ -24,8 +24,8 @@ var inEachFormat = map[string]string{"rke2": "rke2-docs-like-minimal", "rke1": "
 // pastInEachFormat is one whose components do not start.
 var pastInEachFormat = map[string]string{"rke2": "rke2-past-126-broken-pools-override", "rke1": "rke1-past-126", "manifest": "manifest-past-126"}
 
-// All formats have stages of one list in its order, whatever each of them does. One leaves out what it does not have, and
-// no stage is of no format.
+// All formats have stages of one list in its order, whatever each of them does. One leaves out a stage that it
+// does not have, and at least one has each.
 func TestAllFormatsHaveTheirStagesInOneOrder(t *testing.T) {
 	var ofAny []string
 	for _, d := range formats() {

@@ -49,6 +49,7 @@ func marked(text string) string {
 	return strings.Replace(text, "metadata:\n", "metadata:\n  annotations: {rke-lm.io/leader-migration: finished}\n", 1)
 }
 
+// The list is not made of stages.Names: other formats can have stages that this one leaves out.
 func TestAllStagesHaveTheirPlaceInEveryManifest(t *testing.T) {
 	for _, in := range []string{static(onAWS), deployed("", onAWS), cloud(onAWS), configuration("  extraArgs: {cloud-provider: aws}\n")} {
 		names := lists.Map(opened(t, in, transform.Target{}).Stages(), func(s transform.Listed) string {
