@@ -43,7 +43,7 @@ func hostileResults(t *testing.T) *Results {
 	one := plan.Subject()
 	one.Classes = []Class{{Name: hostile, keys: []string{hostile}, Config: map[string]any{hostile: hostile}, Origins: map[string]Origin{hostile: {File: hostile, Path: hostile}}, Dropped: []Dropped{{Key: hostile, Reason: hostile}}}}
 	r.Keep(one)
-	reviewed := ReviewedCluster{Name: hostile, Format: "rke2", Moved: hostile, Findings: []transform.Finding{finding}, Stages: []review.Stage{{Name: hostile, Why: hostile, Before: []action.Action{{Why: hostile, Command: hostile}}}},
+	reviewed := ReviewedCluster{Name: hostile, Format: "rke2", Moved: hostile, Findings: []transform.Finding{finding}, Stages: []ReviewedStage{{Name: hostile, Why: hostile, Before: []action.Action{{Why: hostile, Command: hostile}}}},
 		Classes: []review.Class{{Name: hostile, Kind: "changed", Keys: []review.Key{{Name: hostile, Before: hostile, After: hostile + "2"}}}}, Edits: []ReviewedEdit{{hostile, 1, hostile, "changed"}}}
 	r.Keep(reviewed.Subject())
 	r.Keep(Verification{Nodes: []check.Node{{Name: hostile, ProviderID: hostile}}, NotChecked: []check.NotChecked{{Rule: hostile, Why: hostile, Needed: true}}, Lease: check.Lease{Holder: hostile, Owner: hostile}}.Subject(hostile))

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -73,7 +74,7 @@ type ReviewedCluster struct {
 	Was       string              `json:"versionBefore,omitempty"`
 	Source    Source              `json:"source"`
 	Moved     string              `json:"fileBefore,omitempty"`
-	Stages    []review.Stage      `json:"stages"`
+	Stages    []ReviewedStage     `json:"stages"`
 	Undone    []string            `json:"undone"`
 	Next      string              `json:"next"`
 	Counts    plan.Counts         `json:"counts"`
@@ -81,6 +82,14 @@ type ReviewedCluster struct {
 	Classes   []review.Class      `json:"classes"`
 	Edits     []ReviewedEdit      `json:"edits"`
 	Findings  []transform.Finding `json:"findings"`
+}
+
+// ReviewedStage is one that a change performs.
+type ReviewedStage struct {
+	Name       string          `json:"name"`
+	Why        string          `json:"why"`
+	Superseded bool            `json:"superseded,omitempty"` // a later stage of the same change leaves nothing of it
+	Before     []action.Action `json:"before"`               // what has to be done before the change is merged
 }
 
 // ReviewedEdit is a change outside of the configuration of machine classes.
@@ -98,10 +107,14 @@ func NewReviewed(c review.Change, was string) ReviewedCluster {
 	edits := lists.Map(c.Edits, func(e review.Edit) ReviewedEdit {
 		return ReviewedEdit{e.At.Document().File(), e.At.Line(), redact.Text(e.Path), e.How}
 	})
+	stages := lists.Map(c.Stages, func(s plan.Step) ReviewedStage {
+		superseded := slices.ContainsFunc(c.Stages, func(later plan.Step) bool { return slices.Contains(s.Stage.SupersededBy, later.Stage.Name) })
+		return ReviewedStage{s.Stage.Name, s.Stage.Why, superseded, append(append([]action.Action{}, s.Stage.Prepare.Actions...), s.Stage.Before...)}
+	})
 	return ReviewedCluster{
 		Name: c.Cluster.Name, Namespace: c.Cluster.Namespace, Format: c.Cluster.Format, Change: c.Kind,
 		Version: c.Cluster.Version, Was: c.Version, Source: SourceOf(side.Docs[0]), Moved: was, Next: c.Left.Next, Counts: c.Left.Counts, manual: c.Left.Manual,
-		Stages: append([]review.Stage{}, c.Stages...), Undone: append([]string{}, c.Undone...), Classes: append([]review.Class{}, lists.Map(c.Classes, newReviewedClass)...),
+		Stages: append([]ReviewedStage{}, stages...), Undone: append([]string{}, c.Undone...), Classes: append([]review.Class{}, lists.Map(c.Classes, newReviewedClass)...),
 		Edits: append([]ReviewedEdit{}, edits...), Findings: Findings(c.Findings),
 	}
 }
@@ -165,7 +178,7 @@ func (c ReviewedCluster) summary() string {
 	case c.Change == review.Removed:
 		return "removed cluster"
 	case len(c.Stages) > 0:
-		return "performs " + list(lists.Map(c.Stages, func(s review.Stage) string { return s.Name }))
+		return "performs " + list(lists.Map(c.Stages, func(s ReviewedStage) string { return s.Name }))
 	case len(c.Undone) > 0:
 		return "undoes " + list(c.Undone)
 	}
@@ -232,7 +245,7 @@ func writeReview(w io.Writer, p Palette, c ReviewedCluster) {
 	}
 }
 
-func writeReviewedStage(w io.Writer, p Palette, s review.Stage) {
+func writeReviewedStage(w io.Writer, p Palette, s ReviewedStage) {
 	fmt.Fprintf(w, "\n  %s\n", p.paint(bold, s.Name))
 	if s.Superseded {
 		fmt.Fprintln(w, p.Wrap("A later stage of the same change leaves nothing of it.", "    "))

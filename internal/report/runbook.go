@@ -28,19 +28,19 @@ type Runbook struct {
 	Live   string            // the cluster's name on its Rancher, in place of a file
 	Server []string          // the flags that name that Rancher
 	Start  []string          // files in the folder with the documents as they are
-	Stages []RunbookStage    // one for each step of the plan
+	Stages []StageFiles      // one for each step of the plan
 }
 
-// RunbookStage names the files of one stage in the folder of the runbook.
-type RunbookStage struct {
+// StageFiles are the names of the files of one stage in the folder of the runbook.
+type StageFiles struct {
 	Number    string // as in the names of the files
 	Diff      string // "" where the stage edits no document
-	Documents []RunbookDocument
+	Documents []DocumentFiles
 	Files     []string
 }
 
-// RunbookDocument names the files of a document that a stage edits.
-type RunbookDocument struct {
+// DocumentFiles are the names of the files of a document that a stage edits.
+type DocumentFiles struct {
 	plan.Revision
 	Name string // after the stage
 	Was  string // before it
@@ -121,7 +121,7 @@ func (r Runbook) stage(w io.Writer, i int, view Stage) {
 	r.returned(w, i)
 }
 
-func (r Runbook) undo(w io.Writer, s plan.Step, at RunbookStage) {
+func (r Runbook) undo(w io.Writer, s plan.Step, at StageFiles) {
 	if s.Stage.Permanent {
 		fmt.Fprintf(w, "**Undo.** Not possible. %s\n\n", inline(s.Stage.Caution))
 		return
@@ -144,14 +144,14 @@ func (r Runbook) undo(w io.Writer, s plan.Step, at RunbookStage) {
 }
 
 // the names a document: there may be several.
-func (r Runbook) the(d RunbookDocument) string {
+func (r Runbook) the(d DocumentFiles) string {
 	if len(r.Start) > 1 {
 		return "the document at " + code(d.In)
 	}
 	return "the document"
 }
 
-func (r Runbook) changes(w io.Writer, s plan.Step, at RunbookStage) {
+func (r Runbook) changes(w io.Writer, s plan.Step, at StageFiles) {
 	if !s.Changes() {
 		fmt.Fprint(w, "**What changes.** Nothing in the document.\n\n")
 		for _, name := range at.Files {
@@ -159,7 +159,7 @@ func (r Runbook) changes(w io.Writer, s plan.Step, at RunbookStage) {
 		}
 		return
 	}
-	names := lists.Map(at.Documents, func(d RunbookDocument) string { return code(d.Name) })
+	names := lists.Map(at.Documents, func(d DocumentFiles) string { return code(d.Name) })
 	is := "is the document"
 	if len(names) > 1 {
 		is = "are the documents"
@@ -182,7 +182,7 @@ func (r Runbook) changes(w io.Writer, s plan.Step, at RunbookStage) {
 	}
 }
 
-func (r Runbook) apply(w io.Writer, s plan.Step, at RunbookStage) {
+func (r Runbook) apply(w io.Writer, s plan.Step, at StageFiles) {
 	fmt.Fprintf(w, "**Do.**\n\n- [ ] apply the edit:\n\n%s\n", fenced("sh", r.command("--stage", s.Stage.Name)))
 	if r.Live != "" {
 		return
@@ -193,7 +193,7 @@ func (r Runbook) apply(w io.Writer, s plan.Step, at RunbookStage) {
 }
 
 // deliver reports how a document is changed and brought to the cluster by hand.
-func (r Runbook) deliver(w io.Writer, d RunbookDocument) {
+func (r Runbook) deliver(w io.Writer, d DocumentFiles) {
 	if d.Patch != "" {
 		fmt.Fprintf(w, "Manually: put %s in the place of %s. Then patch the object, from which kubectl printed the\n"+
 			"document. Do not use kubectl replace or kubectl apply: the document has the resourceVersion of that time, so the\n"+
@@ -218,7 +218,7 @@ was written: print the object again with kubectl get, and plan again. Do not rem
 contain secrets. kubectl has --patch-file since 1.20.`
 
 // patch returns the command line for a patch.
-func (r Runbook) patch(d RunbookDocument, file string) string {
+func (r Runbook) patch(d DocumentFiles, file string) string {
 	return clusterOf(r.Plan.Delivery(d.Before, "").Rancher).In(r.Plan.PatchCommand(d.Before, r.Folder+"/"+file))
 }
 

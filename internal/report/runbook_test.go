@@ -19,10 +19,10 @@ func runbook(t *testing.T, target transform.Target, change func(*Runbook)) strin
 	r := Runbook{Plan: planned(t, target), Folder: "plans/wharf", Files: []string{"clusters/wharf.yaml"}, Start: []string{"00-start.yaml"}}
 	was := r.Start[0]
 	for i, s := range r.Plan.Steps {
-		at := RunbookStage{Number: fmt.Sprintf("%02d", i+1)}
+		at := StageFiles{Number: fmt.Sprintf("%02d", i+1)}
 		if s.Changes() {
 			at.Diff = at.Number + ".diff"
-			at.Documents = []RunbookDocument{{Revision: s.Documents[0], Name: at.Number + ".yaml", Was: was, In: "clusters/wharf.yaml:1"}}
+			at.Documents = []DocumentFiles{{Revision: s.Documents[0], Name: at.Number + ".yaml", Was: was, In: "clusters/wharf.yaml:1"}}
 			was = at.Number + ".yaml"
 		}
 		r.Stages = append(r.Stages, at)

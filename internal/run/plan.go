@@ -242,7 +242,7 @@ const runbookFile = "runbook.md"
 // stage adds the files of the next stage. before are the names of the documents as the stage finds them, and become
 // those after it.
 func (b *bookFiles) stage(s plan.Step, diff string, suffixes, before []string) error {
-	stage := report.RunbookStage{Number: fmt.Sprintf("%02d", len(b.Stages)+1)}
+	stage := report.StageFiles{Number: fmt.Sprintf("%02d", len(b.Stages)+1)}
 	if s.Changes() {
 		name := stage.Number + "-" + s.Stage.Name
 		stage.Diff = b.add(name+".diff", report.EscapeText([]byte(diff)))
@@ -251,7 +251,7 @@ func (b *bookFiles) stage(s plan.Step, diff string, suffixes, before []string) e
 				continue
 			}
 			at := fmt.Sprintf("%s:%d", r.Before.File(), r.Before.Root().Line())
-			d := report.RunbookDocument{Revision: r, Name: name + suffixes[i], Was: before[i], In: at}
+			d := report.DocumentFiles{Revision: r, Name: name + suffixes[i], Was: before[i], In: at}
 			before[i] = b.add(d.Name, r.After.Standalone())
 			if b.Live == "" { // apply --cluster makes its own
 				b.patches(s, &d)
@@ -268,7 +268,7 @@ func (b *bookFiles) stage(s plan.Step, diff string, suffixes, before []string) e
 }
 
 // patches adds the patches of a document in a stage, for those who do it with kubectl.
-func (b *bookFiles) patches(s plan.Step, d *report.RunbookDocument) {
+func (b *bookFiles) patches(s plan.Step, d *report.DocumentFiles) {
 	patches, err := b.Plan.Patches(s, d.Revision)
 	if err != nil {
 		d.NoPatch = err.Error()

@@ -18,7 +18,6 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -54,25 +53,15 @@ const (
 type Change struct {
 	Cluster  transform.Identity // with the release after the change
 	Kind     Kind
-	Before   *Side  // nil for a cluster that the change adds
-	After    *Side  // nil for a cluster that it removes
-	Version  string // before the change, if the change has another one
-	Stages   []Stage
+	Before   *Side        // nil for a cluster that the change adds
+	After    *Side        // nil for a cluster that it removes
+	Version  string       // before the change, if the change has another one
+	Stages   []plan.Step  // those that it performs, as they are planned before it
 	Undone   []string     // stages that it removes
 	Left     plan.Summary // after the change
 	Classes  []Class
 	Edits    []Edit // outside of the configuration of machine classes
 	Findings []transform.Finding
-}
-
-// Stage is one that a change performs.
-type Stage struct {
-	Name string `json:"name"`
-	Why  string `json:"why"`
-	// Superseded means that a later stage of the same change leaves nothing of it.
-	Superseded bool `json:"superseded,omitempty"`
-	// Before lists what has to be done before the change is merged.
-	Before []action.Action `json:"before"`
 }
 
 // Edit is a change of a document.

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -40,7 +39,8 @@ func (c *comparison) evaluate() Change {
 	c.plan()
 	c.removal()
 	c.expect(out)
-	out.Stages, out.Undone = c.stages(), c.undone
+	out.Undone = c.undone
+	out.Stages = lists.Map(c.performed, func(name string) plan.Step { s, _ := c.old.Step(name); return s })
 	now := c.now
 	if out.Version != "" && now != nil { // another release can be another situation, in which plan shows it
 		now, _ = plan.Build(c.after.Format, c.after.Docs, c.target)
@@ -216,18 +216,6 @@ func upgraded(doc, after *yamledit.Document, from, to string) *yamledit.Document
 		}
 	}
 	return doc
-}
-
-// stages describes what the change performs.
-func (c *comparison) stages() []Stage {
-	var list []Stage
-	for _, name := range c.performed {
-		s, _ := c.old.Step(name)
-		superseded := slices.ContainsFunc(s.Stage.SupersededBy, func(later string) bool { return slices.Contains(c.performed, later) })
-		before := append(append([]action.Action{}, s.Stage.Prepare.Actions...), s.Stage.Before...)
-		list = append(list, Stage{name, s.Stage.Why, superseded, before})
-	}
-	return list
 }
 
 // next is the first stage whose edit is left in a plan; "" for none.
