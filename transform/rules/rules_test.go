@@ -106,8 +106,8 @@ func of(check func(*transform.Findings)) (found transform.Findings) {
 	return found
 }
 
-// beside is a cluster whose manifests run a manager beside a kube-controller-manager with a provider.
-func beside(provider string, b leadermigration.Bundle, target transform.Target) Subject {
+// withManager is a cluster whose manifests run a manager next to a kube-controller-manager with a provider.
+func withManager(provider string, b leadermigration.Bundle, target transform.Target) Subject {
 	return &managers{target: target, components: []Component{{Provider: provider}}, bundle: b}
 }
 
@@ -136,22 +136,22 @@ func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 		{"--cloud-provider=openstack", "", ""},
 	} {
 		b := leadermigration.Bundle{Holder: parsed(t, strings.Replace(workload, "ARGS", c.args, 1)), Key: "addons"}
-		for want, got := range map[string]string{"unsafe " + c.unsafe: "unsafe " + printed(of(func(f *transform.Findings) { CCMArgsUnsafe.Check(beside(inTree, b, transform.Target{}), f) })), "second " + c.second: "second " + printed(of(func(f *transform.Findings) { CCMFlagMissing.Check(beside(inTree, b, transform.Target{}), f) }))} {
+		for want, got := range map[string]string{"unsafe " + c.unsafe: "unsafe " + printed(of(func(f *transform.Findings) { CCMArgsUnsafe.Check(withManager(inTree, b, transform.Target{}), f) })), "second " + c.second: "second " + printed(of(func(f *transform.Findings) { CCMFlagMissing.Check(withManager(inTree, b, transform.Target{}), f) }))} {
 			_, want, _ = strings.Cut(want, " ")
 			_, got, _ = strings.Cut(got, " ")
 			assert.Truef(t, (want != "" || got == "") && strings.Contains(got, want), "%s: %q, not %q", c.args, got, want)
 		}
 		got := printed(of(func(f *transform.Findings) {
-			CCMFlagMissing.Check(beside(inTree, b, transform.Target{NoLeaderMigration: true}), f)
+			CCMFlagMissing.Check(withManager(inTree, b, transform.Target{NoLeaderMigration: true}), f)
 		}))
 		assert.Truef(t, c.second == "" || strings.HasPrefix(got, "warning "), "two owners that were chosen: %q", got)
-		got = printed(of(func(f *transform.Findings) { CCMFlagMissing.Check(beside(external, b, transform.Target{}), f) }))
+		got = printed(of(func(f *transform.Findings) { CCMFlagMissing.Check(withManager(external, b, transform.Target{}), f) }))
 		assert.Truef(t, got == "", "an external manager is no owner: %q", got)
 	}
 	none := (leadermigration.Bundle{Holder: parsed(t, "a: b\n"), Key: "addons"})
 	assert.True(t, len(of(func(f *transform.Findings) {
-		CCMArgsUnsafe.Check(beside(inTree, none, transform.Target{}), f)
-		CCMFlagMissing.Check(beside(inTree, none, transform.Target{}), f)
+		CCMArgsUnsafe.Check(withManager(inTree, none, transform.Target{}), f)
+		CCMFlagMissing.Check(withManager(inTree, none, transform.Target{}), f)
 	})) == 0, "a manager is found where none is")
 }
 
