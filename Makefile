@@ -17,6 +17,9 @@ SOAK_PARALLEL ?= 6
 HANDOVERS ?= 20
 HTML_DIR ?= bin/html
 
+# What is tested is built as what is released is, without cgo.
+export CGO_ENABLED := 0
+
 BIN := bin/rke-lm
 BINDIR ?= $(HOME)/.local/bin
 GOLDENS := testdata cmd/rke-lm/testdata
@@ -30,7 +33,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build bin/rke-lm
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/rke-lm
+	go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/rke-lm
 
 install: build ## Install rke-lm to BINDIR, which should be on PATH: [BINDIR=~/.local/bin]
 	@mkdir -p "$(BINDIR)" && install -m 755 $(BIN) "$(BINDIR)/rke-lm" && echo "installed $(BINDIR)/rke-lm"
