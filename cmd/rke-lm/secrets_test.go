@@ -24,8 +24,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// What a secret is, and how it is written, is tested in transform/redact. These tests are about the outputs: each verb in each
-// format runs over clusters with a secret in every place, shows none, and keeps each in what it writes.
+// What a secret is, and how it is written, is tested in transform/redact: each key, spelling and value. These tests are about
+// the outputs: each verb in each format runs over clusters with a secret in every place, shows none, and keeps each in what
+// it writes.
 
 // secretMark is what a planted secret is made of, so that a part of it is recognized as well, in any case.
 var secretMark = regexp.MustCompile(`(?i)q(\d{4})z`)
@@ -58,8 +59,8 @@ var secretKinds = []secretKind{
 	{"auth", func(n int) string { return fill(n, 24) }, false},
 }
 
-// planter makes secrets, one kind after the other, and remembers them. Each round begins with another kind, so that after as
-// many rounds as there are kinds each of them has been in each place.
+// planter makes secrets, one kind after the other, and remembers them. Each round begins with another kind, so that a kind
+// is in other places than in the round before.
 type planter struct {
 	round  int
 	places []string
@@ -220,15 +221,15 @@ func asJSON(t *testing.T, text string) string {
 func TestNoOutputShowsASecret(t *testing.T) {
 	showsDiffs := regexp.MustCompile(`^(plan -o (json|yaml|markdown|html)|plan --all)$`)
 	for i, d := range secretDocuments {
-		for round := range secretKinds {
-			if testing.Short() && round%5 != 0 || i > 0 && round >= len(writings) {
+		for round := range writings {
+			if testing.Short() && round > 0 {
 				continue
 			}
 			t.Run(fmt.Sprint(d.name, d.values, "/", round), func(t *testing.T) {
 				t.Parallel()
 				p := &planter{round: round}
-				name := writings[round%len(writings)].name
-				text := writings[round%len(writings)].write(t, p.plant(t, d.name))
+				name := writings[round].name
+				text := writings[round].write(t, p.plant(t, d.name))
 				folder := t.TempDir()
 				file := filepath.Join(folder, name)
 				before, inputs := map[string]string{name: text}, []string{file}
@@ -245,7 +246,7 @@ func TestNoOutputShowsASecret(t *testing.T) {
 				}
 				for _, line := range lines {
 					r := p.run(t, text, append(strings.Fields(line), inputs...)...)
-					assert.Truef(t, !showsDiffs.MatchString(line) || round%len(writings) >= 2 || strings.Count(r.stdout, "redacted") >= d.shown, "%s shows less than %d places with a secret, so that it could not fail:\n%s%s", line, d.shown, r.stdout, r.stderr)
+					assert.Truef(t, !showsDiffs.MatchString(line) || round >= 2 || strings.Count(r.stdout, "redacted") >= d.shown, "%s shows less than %d places with a secret, so that it could not fail:\n%s%s", line, d.shown, r.stdout, r.stderr)
 				}
 				p.run(t, text, "plan", "-")
 				p.requireSafeFolder(t, strings.Fields(d.choices), inputs)
