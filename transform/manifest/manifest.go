@@ -52,8 +52,8 @@ type Manifest struct {
 // would refuse or what cannot be read off the document with certainty.
 // assumeVersion replaces a version that the document does not state.
 func Open(doc *yamledit.Document, assumeVersion string) (*Manifest, error) {
-	if !IsManifest(doc) {
-		return nil, doc.Root().Errorf("no manifest of a controller manager", "name a Pod, Deployment or DaemonSet that runs one, or a ClusterConfiguration of kubeadm")
+	if err := checkIs(doc); err != nil {
+		return nil, err
 	}
 	m := &Manifest{Doc: doc, Root: doc.Root(), Kind: kindOf(doc)}
 	m.setName()
@@ -61,6 +61,14 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Manifest, error) {
 		return nil, err
 	}
 	return m, cmp.Or(m.readArguments(), m.setVersion(assumeVersion))
+}
+
+// checkIs refuses what is no manifest, which --distro makes one.
+func checkIs(doc *yamledit.Document) error {
+	if IsManifest(doc) {
+		return nil
+	}
+	return doc.Root().Errorf("no manifest of a controller manager", "name a Pod, Deployment or DaemonSet that runs one, or a ClusterConfiguration of kubeadm")
 }
 
 // setName reads the object's name; a ClusterConfiguration has that of its cluster,
@@ -255,6 +263,11 @@ func part(doc *yamledit.Document) int {
 // parts. Two clusters in one folder are refused: nothing tells which manager belongs to
 // which.
 func group(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
+	for _, doc := range docs {
+		if err := checkIs(doc); err != nil {
+			return nil, err
+		}
+	}
 	docs = slices.Clone(docs)
 	slices.SortStableFunc(docs, func(a, b *yamledit.Document) int { return cmp.Compare(part(a), part(b)) })
 	for i, doc := range docs[1:] {

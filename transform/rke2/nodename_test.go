@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const (
@@ -203,5 +205,22 @@ func TestUserDataSaysWhatItDoesToHostNamesOrThatIsUnknown(t *testing.T) {
 		"#cloud-config\na: [\n":                                     unclear,
 	} {
 		assert.Equal(t, hostsOf(text), want, text)
+	}
+}
+
+func TestUserDataIsThatOfTheConfigurationThatAPoolRefersTo(t *testing.T) {
+	const config = "kind: Amazonec2Config\nmetadata: {name: %s, namespace: fleet-default}\nuserData: \"#cloud-config\\nhostname: heron\"\n"
+	for _, c := range []struct {
+		name, ref, config string
+		has               bool
+	}{
+		{"its own", "{kind: Amazonec2Config, name: nc-a}", "nc-a", true},
+		{"that of another pool", "{kind: Amazonec2Config, name: nc-a}", "nc-b", false},
+		{"one without a name, next to a pool of another driver", "{kind: DigitaloceanConfig, name: nc-a}", `""`, false},
+	} {
+		doc := parse(t, "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: wharf, namespace: fleet-default}\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n  rkeConfig:\n"+
+			"    machineGlobalConfig: {cloud-provider-name: aws}\n    machinePools: [{name: a, controlPlaneRole: true, machineConfigRef: "+c.ref+"}]\n")
+		m := assert.Value(migrationOf([]*yamledit.Document{doc}, transform.Target{Related: []*yamledit.Document{parse(t, fmt.Sprintf(config, c.config))}}))(t)
+		assert.Equal(t, m.userData(m.Classes[0]).Exists(), c.has, c.name)
 	}
 }
