@@ -10,7 +10,6 @@ require (
 	github.com/google/uuid v1.6.0
 	github.com/owenrumney/go-sarif/v3 v3.3.0
 	github.com/prometheus/client_golang v1.23.2
-	github.com/rancher/norman v0.8.4
 	github.com/rancher/rancher/pkg/apis v0.0.0-20260226161459-b186acea1a52
 	github.com/rancher/rke v1.8.14
 	github.com/rancher/wrangler/v3 v3.7.1
@@ -74,6 +73,7 @@ require (
 	github.com/prometheus/common v0.67.5 // indirect
 	github.com/prometheus/procfs v0.19.2 // indirect
 	github.com/rancher/lasso v0.2.9 // indirect
+	github.com/rancher/norman v0.8.4 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
