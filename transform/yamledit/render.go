@@ -4,7 +4,6 @@
 package yamledit
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -243,21 +242,20 @@ func (w *flowWriter) scalar(v any) string {
 }
 
 // JSON returns a value as JSON on one line, without escaping <, > and &.
-func JSON(v any) string {
+func JSON(v any) string { return strings.TrimSuffix(encoded(v, ""), "\n") }
+
+// IndentedJSON returns a value as JSON on lines of its own, without escaping <, > and &.
+func IndentedJSON(v any) string { return encoded(v, "  ") }
+
+func encoded(v any, indent string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
 	if err := enc.Encode(v); err != nil {
 		panic(err) // values of documents always encode, and what else is written was read as JSON
 	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// IndentedJSON returns a value as JSON on lines of its own, without escaping <, > and &.
-func IndentedJSON(v any) string {
-	var b bytes.Buffer
-	_ = json.Indent(&b, []byte(JSON(v)), "", "  ") // it is JSON
-	return b.String() + "\n"
+	return b.String()
 }
 
 // scalarText writes a scalar on one line, plain where every reader takes it for
