@@ -288,8 +288,12 @@ func (c *cluster) stage(each [][]transform.Listed, i int) transform.Stage {
 	}
 	s := shares[0].Stage
 	s.Why = c.why(shares)
-	s.Edit = editAll(shares, func(s transform.Stage) func() (*yamledit.Edit, error) { return s.Edit })
-	s.Undo = editAll(shares, func(s transform.Stage) func() (*yamledit.Edit, error) { return s.Undo })
+	s.Edit = func() (*yamledit.Edit, error) {
+		return editAll(shares, func(s transform.Stage) (*yamledit.Edit, error) { return s.Edit() })
+	}
+	s.Undo = func() (*yamledit.Edit, error) {
+		return editAll(shares, func(s transform.Stage) (*yamledit.Edit, error) { return s.Undo() })
+	}
 	s.Check = transform.CheckBy(func(after *cluster) error {
 		for _, part := range shares {
 			if err := part.Check(after.members[part.member]); err != nil {
@@ -305,7 +309,7 @@ func (c *cluster) stage(each [][]transform.Listed, i int) transform.Stage {
 	s.Verify = c.actions(shares, func(s transform.Stage) []action.Action { return s.Verify })
 	s.UndoBefore = c.actions(shares, func(s transform.Stage) []action.Action { return s.UndoBefore })
 	s.UndoAfter = c.actions(shares, func(s transform.Stage) []action.Action { return s.UndoAfter })
-	s.Files = filesOf(shares)
+	s.Files = func() ([]action.File, error) { return filesOf(shares) }
 	return s
 }
 
@@ -321,22 +325,19 @@ func (c *cluster) why(shares []share) string {
 }
 
 // editAll makes one edit of those of the documents.
-func editAll(shares []share, of func(transform.Stage) func() (*yamledit.Edit, error)) func() (*yamledit.Edit, error) {
-	return func() (*yamledit.Edit, error) {
-		var all *yamledit.Edit
-		for _, part := range shares {
-			edit, err := of(part.Stage)()
-			switch {
-			case err != nil:
-				return nil, err
-			case all == nil:
-				all = edit
-			default:
-				all = all.With(edit)
-			}
+func editAll(shares []share, of func(transform.Stage) (*yamledit.Edit, error)) (all *yamledit.Edit, err error) {
+	for _, part := range shares {
+		edit, err := of(part.Stage)
+		switch {
+		case err != nil:
+			return nil, err
+		case all == nil:
+			all = edit
+		default:
+			all = all.With(edit)
 		}
-		return all, nil
 	}
+	return all, nil
 }
 
 // actions are those of all documents, each command once. Where kubeadm's configuration
@@ -356,23 +357,20 @@ func (c *cluster) actions(shares []share, of func(transform.Stage) []action.Acti
 }
 
 // filesOf are those of all documents, each name once.
-func filesOf(shares []share) func() ([]action.File, error) {
-	return func() ([]action.File, error) {
-		var all []action.File
-		for _, part := range shares {
-			if part.Files == nil {
-				continue
-			}
-			files, err := part.Files()
-			if err != nil {
-				return nil, err
-			}
-			for _, f := range files {
-				if !slices.ContainsFunc(all, func(g action.File) bool { return g.Name == f.Name }) {
-					all = append(all, f)
-				}
+func filesOf(shares []share) (all []action.File, err error) {
+	for _, part := range shares {
+		if part.Files == nil {
+			continue
+		}
+		files, err := part.Files()
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			if !slices.ContainsFunc(all, func(g action.File) bool { return g.Name == f.Name }) {
+				all = append(all, f)
 			}
 		}
-		return all, nil
 	}
+	return all, nil
 }

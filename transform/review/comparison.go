@@ -40,7 +40,10 @@ func (c *comparison) evaluate() Change {
 	c.removal()
 	c.expect(out)
 	out.Undone = c.undone
-	out.Stages = lists.Map(c.performed, func(name string) plan.Step { s, _ := c.old.Step(name); return s })
+	for _, name := range c.performed {
+		step, _ := c.old.Step(name)
+		out.Stages = append(out.Stages, step)
+	}
 	now := c.now
 	if out.Version != "" && now != nil { // another release can be another situation, in which plan shows it
 		now, _ = plan.Build(c.after.Format, c.after.Docs, c.target)
