@@ -74,7 +74,9 @@ func imported(t *testing.T, cases map[string]gateCase) {
 		if !c.scripted() {
 			commit(name+"/base", "", c.base, "")
 			commit(name+"/change", "from refs/heads/"+name+"/base\n", c.change, c.deleted)
-			commit(name+"/base", "", c.tip, "")
+			if len(c.tip) > 0 {
+				commit(name+"/base", "", c.tip, "")
+			}
 		}
 	}
 	h := newHistory(t)

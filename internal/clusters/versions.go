@@ -78,12 +78,11 @@ func (r Requested) Has(name string) bool {
 // Earlier is the name of a file before the change.
 func (v *Comparison) Earlier(file string) string { return cmp.Or(v.was[file], file) }
 
-// Compare reads the files that differ between a commit and another one, or with "" the
+// Compare reads the files that differ between a commit, which has those of base, and another one, or with "" the
 // working tree.
-func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to string, requested Requested) (*Comparison, error) {
+func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to string, base git.Tree, requested Requested) (*Comparison, error) {
 	changes, err := repo.Changes(ctx, from, to)
-	base, failed := repo.Tree(ctx, from)
-	if err = cmp.Or(err, failed); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	after := base.Changed(changes)

@@ -59,9 +59,7 @@ func hostile(t *testing.T) (a attack) {
 	put(t, "lost.yaml", "lost\n")
 	put(t, ".gitattributes", "* filter=evil diff=evil merge=evil\n")
 	a.commit = commitAll(t)
-	lost, _, err := r.File(t.Context(), a.commit, "lost.yaml")
-	assert.NilError(t, err)
-	a.lost = lost
+	a.lost = assert.Value(r.Tree(t.Context(), a.commit))(t)["lost.yaml"]
 	assert.NilError(t, os.Remove(filepath.Join(".git", "objects", a.lost.Hash[:2], a.lost.Hash[2:])))
 	a.program = filepath.Join(t.TempDir(), "program")
 	for _, file := range []string{a.program, ".git/hooks/post-index-change", ".git/hooks/reference-transaction", "hooks/post-index-change"} {
@@ -248,8 +246,7 @@ func TestOtherLayoutsOfARepositoryAreRead(t *testing.T) {
 		r := open(t)
 		assert.Equal(t, assert.Value(r.Commit("HEAD"))(t), commit, name)
 		assert.EqualSlices(t, pairs(assert.Value(r.Changes(t.Context(), commit, ""))(t)), []string{"a/b.yaml→a/b.yaml"}, name)
-		f, found, err := r.File(t.Context(), commit, "a/b.yaml")
-		assert.Must(t, err == nil && found, found, err)
+		f := assert.Value(r.Tree(t.Context(), commit))(t)["a/b.yaml"]
 		assert.Equal(t, string(assert.Value(r.Read(f, 10))(t)), "b\n", name)
 	}
 }

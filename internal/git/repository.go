@@ -263,12 +263,3 @@ func (r *Repository) Read(f File, most int) ([]byte, error) {
 	}
 	return text[:size], nil
 }
-
-// File returns a file of a commit, if the commit has it.
-func (r *Repository) File(ctx context.Context, commit, name string) (f File, found bool, err error) {
-	files, err := r.Tree(ctx, commit, name)
-	if f, found = files[name]; found && f.Kind() != "" {
-		err = fmt.Errorf("%s: a %s in %.12s; replace it by a file", r.Name(name), f.Kind(), commit)
-	}
-	return f, found, err
-}

@@ -48,6 +48,7 @@ type reviewing struct {
 
 	repo          *git.Repository
 	from, to, tip string // commits: where the change parted, of the change or "", and of what it is merged into
+	base          git.Tree // of from
 	excluding     bool
 	requested     clusters.Requested
 	changes       []git.Change
@@ -92,16 +93,14 @@ func (r *reviewing) begin(ctx context.Context) (err error) {
 	if r.from, err = r.repo.MergeBase(ctx, r.tip, change); err != nil {
 		return err
 	}
-	// The settings count on which the commit where the change parted and the tip of its target agree.
-	parted, name, err := r.counting(ctx, r.from)
-	tip := parted
-	if err == nil && r.tip != r.from {
-		tip, name, err = r.counting(ctx, r.tip)
+	if r.base, err = r.repo.Tree(ctx, r.from); err != nil {
+		return err
 	}
+	settings, name, err := r.configured(ctx)
 	if err != nil {
 		return err
 	}
-	if r.Options, r.excluding, err = r.Choose(name, review.Agreed(parted, tip)); err != nil {
+	if r.Options, r.excluding, err = r.Choose(name, settings); err != nil {
 		return err
 	}
 	for _, p := range r.Paths {
@@ -117,7 +116,7 @@ func (r *reviewing) begin(ctx context.Context) (err error) {
 // compare reviews every cluster of the files that differ.
 func (r *reviewing) compare(ctx context.Context) error {
 	t, result := r.Target, &r.Result
-	v, err := r.Finder.Compare(ctx, r.repo, r.from, r.to, r.requested)
+	v, err := r.Finder.Compare(ctx, r.repo, r.from, r.to, r.base, r.requested)
 	if err != nil {
 		return err
 	}
@@ -262,9 +261,9 @@ func (r *reviewing) leftOut(ctx context.Context, pattern string, v *clusters.Com
 	return review.Excluded(pattern, len(files), slices.Sorted(maps.Keys(hidden)), r.excluding, accept)
 }
 
-// counting returns the settings of the file of a commit that counts for the current folder, and the
-// name of that file; "" for none.
-func (r *reviewing) counting(ctx context.Context, commit string) ([]review.Setting, string, error) {
+// configured returns the settings that count for the current folder, and the name of their file; "" for none. They are those on which the
+// commit where the change parted and the tip of its target agree.
+func (r *reviewing) configured(ctx context.Context) ([]review.Setting, string, error) {
 	places := lists.Map(r.repo.Above(), func(folder string) string { return path.Join(folder, config.Name) })
 	if r.Config != "" {
 		place, inside := r.repo.Path(r.Config)
@@ -274,10 +273,28 @@ func (r *reviewing) counting(ctx context.Context, commit string) ([]review.Setti
 		}
 		places = []string{place}
 	}
+	parted, name, err := r.counting(r.from, r.base, places)
+	if err != nil || r.tip == r.from {
+		return parted, name, err
+	}
+	target, err := r.repo.Tree(ctx, r.tip, places...)
+	if err != nil {
+		return nil, "", err
+	}
+	tip, name, err := r.counting(r.tip, target, places)
+	return review.Agreed(parted, tip), name, err
+}
+
+// counting returns the settings of the first of some places at which a commit has a file, and its name.
+func (r *reviewing) counting(commit string, files git.Tree, places []string) ([]review.Setting, string, error) {
 	for _, place := range places {
-		if f, found, err := r.repo.File(ctx, commit, place); err != nil || found {
-			settings, err := r.settings(&f, err)
-			return settings, r.repo.Name(place), err
+		if f, found := files[place]; found {
+			name := r.repo.Name(place)
+			if f.Kind() != "" {
+				return nil, name, fmt.Errorf("%s: a %s in %.12s; replace it by a file", name, f.Kind(), commit)
+			}
+			settings, err := r.settings(&f, nil)
+			return settings, name, err
 		}
 	}
 	return nil, "", nil
