@@ -15,7 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/internal/source"
@@ -250,17 +250,7 @@ func Each[T, R any](ctx context.Context, most int, items []T, work func(T) R) []
 	results, done := make([]R, len(items)), make(chan struct{})
 	go func() {
 		defer close(done)
-		var group errgroup.Group
-		group.SetLimit(cmp.Or(most, runtime.GOMAXPROCS(0)))
-		for i, item := range items {
-			group.Go(func() error {
-				if ctx.Err() == nil {
-					results[i] = work(item)
-				}
-				return nil
-			})
-		}
-		group.Wait() // no work fails
+		workqueue.ParallelizeUntil(ctx, cmp.Or(most, runtime.GOMAXPROCS(0)), len(items), func(i int) { results[i] = work(items[i]) })
 	}()
 	select {
 	case <-done:

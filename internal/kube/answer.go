@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/pager"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -339,14 +339,6 @@ const AtOnce = 8
 // ForEach calls do with 0 to n-1, AtOnce of them at the same time, and joins their errors.
 func ForEach(n int, do func(i int) error) error {
 	errs := make([]error, n)
-	var all errgroup.Group
-	all.SetLimit(AtOnce)
-	for i := range n {
-		all.Go(func() error {
-			errs[i] = do(i)
-			return nil // the others continue
-		})
-	}
-	_ = all.Wait()
+	workqueue.ParallelizeUntil(context.Background(), AtOnce, n, func(i int) { errs[i] = do(i) }) // an error ends no other
 	return Joined(errs)
 }
