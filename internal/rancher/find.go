@@ -117,7 +117,7 @@ func (s *Server) named(ctx context.Context, namespace, name string) (Object, err
 func (s *Server) managed(ctx context.Context, o Object) (Object, error) {
 	engine, h, err := s.get(ctx, Object{Kind: transform.Management, Name: o.ID})
 	switch {
-	case kube.HasStatus(err, http.StatusNotFound):
+	case kube.HasStatus(err, http.StatusNotFound), err == nil && !h.isEngine():
 		return o, nil
 	case kube.HasStatus(err, http.StatusForbidden):
 		return o, s.hiding(&kube.Denied{Missing: []string{rollout.ClusterPermission(o.ID).String()}})
@@ -125,8 +125,6 @@ func (s *Server) managed(ctx context.Context, o Object) (Object, error) {
 		return o, s.hiding(err)
 	case err != nil:
 		return o, err
-	case !h.isEngine():
-		return o, nil
 	}
 	return engine, nil
 }
@@ -152,17 +150,22 @@ func (s *Server) Get(ctx context.Context, o Object) (Object, error) {
 }
 
 func (s *Server) get(ctx context.Context, o Object) (Object, head, error) {
-	a, err := PastGate(ctx, s, o.path(), func() (kube.Answer, error) {
-		return s.local.Object(ctx, kube.Request{What: "get " + resource(o.Kind), Method: http.MethodGet, Path: o.path()}, "Cluster")
-	})
+	now, h, _, err := s.request(ctx, o, kube.Request{What: "get " + resource(o.Kind), Method: http.MethodGet})
+	return now, h, err
+}
+
+// request makes a request about an object, whose answer is the object as it is then.
+func (s *Server) request(ctx context.Context, o Object, r kube.Request) (Object, head, []string, error) {
+	r.Path = o.path()
+	a, err := PastGate(ctx, s, r.Path, func() (kube.Answer, error) { return s.local.Object(ctx, r, "Cluster") })
 	if err != nil {
-		return o, head{}, err
+		return o, head{}, kube.Warnings(err), err
 	}
 	now, h, err := read(o.Kind, a.Body)
 	if err != nil {
-		return o, h, &kube.Unreached{What: "get " + resource(o.Kind), Err: err}
+		return o, h, a.Warnings, &kube.Unreached{What: r.What, Err: err}
 	}
-	return now, h, nil
+	return now, h, a.Warnings, nil
 }
 
 // Incomplete says which clusters the user may not see; the others were found.
@@ -283,7 +286,7 @@ func (s *Server) hasClusters(ctx context.Context) bool {
 func (s *Server) list(ctx context.Context, kind transform.ObjectKind, selector string) ([]json.RawMessage, error) {
 	r := kube.Resource{Version: kind.APIVersion(), Name: "clusters", Kind: "ClusterList"}
 	r.Options.LabelSelector = selector
-	return PastGate(ctx, s, listOf(kind), func() ([]json.RawMessage, error) {
+	return PastGate(ctx, s, kube.Path(r.Version, r.Name, "", ""), func() ([]json.RawMessage, error) {
 		return kube.CollectAs(ctx, s.local, r, func(raw []byte) (json.RawMessage, error) { return raw, nil })
 	})
 }

@@ -74,9 +74,6 @@ func (o Object) path() string {
 // resource is what rights and messages call objects of a kind.
 func resource(k transform.ObjectKind) string { return "clusters." + k.Group }
 
-// listOf is the path of all objects of a kind.
-func listOf(k transform.ObjectKind) string { return kube.Path(k.APIVersion(), "clusters", "", "") }
-
 // head is as much of a cluster's object as shows which one it is.
 type head struct {
 	Kind              string `json:"kind"`
@@ -256,33 +253,21 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 	if dryRun {
 		q.Set("dryRun", "All")
 	}
-	what := "patch " + resource(o.Kind)
-	a, err := PastGate(ctx, s, o.path(), func() (kube.Answer, error) {
-		r := kube.Request{What: what, Method: http.MethodPatch, Path: o.path(), Query: q, Body: p.Bytes(), ContentType: jsonpatch.ContentType}
-		return s.local.Object(ctx, r, "Cluster")
-	})
-	if err != nil {
+	r := kube.Request{What: "patch " + resource(o.Kind), Method: http.MethodPatch, Query: q, Body: p.Bytes(), ContentType: jsonpatch.ContentType}
+	now, _, warnings, err := s.request(ctx, o, r)
+	switch {
+	case err != nil:
 		now, meaning := s.afterFailure(ctx, o, p, alike, err)
 		if dryRun && errors.Is(meaning, ErrLost) { // nothing is kept of it in any case
 			meaning = err
 		}
-		return now, kube.Warnings(err), meaning
-	}
-	now, _, err := read(o.Kind, a.Body)
-	if err != nil {
-		err = &kube.Unreached{What: what, Err: err}
-		if !dryRun {
-			err = lost(o, err)
-		}
-		return o, a.Warnings, err
-	}
-	switch {
+		return now, warnings, meaning
 	case p.Applied(now.Raw, alike):
-		return now, a.Warnings, nil
+		return now, warnings, nil
 	case dryRun:
-		return now, a.Warnings, rejection(o, errors.New(altered))
+		return now, warnings, rejection(o, errors.New(altered))
 	}
-	return now, a.Warnings, fmt.Errorf("%s: %w; check the object and the warnings of the server, before anything else is changed", o.Title(), ErrAltered)
+	return now, warnings, fmt.Errorf("%s: %w; check the object and the warnings of the server, before anything else is changed", o.Title(), ErrAltered)
 }
 
 // afterFailure reports what a failed request means. A webhook or a policy denies a change only when the

@@ -108,12 +108,6 @@ func (s *Server) Downstream(id string) (*kube.Client, error) {
 // browser, or from the settings of another client.
 var pages = []string{"dashboard", "v3", "v1", "k8s"}
 
-var (
-	errNoAddress  = errors.New("the address of a Rancher must be a URL such as https://rancher.example.com; correct --rancher-url")
-	errPlain      = errors.New("the address of a Rancher must start with https://, because the token is sent to it; correct --rancher-url")
-	errInLocation = errors.New("the address of a Rancher contains credentials; remove them, and set " + TokenVariable + ", or name a file with --token-file")
-)
-
 // address is where a Rancher is: the URL that someone gave, up to what its pages and
 // its API add. A path before that is kept. No error shows the URL, which may hold a
 // secret.
@@ -121,11 +115,11 @@ func address(given string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(given))
 	switch {
 	case err != nil, u.Hostname() == "" && u.Scheme == "https":
-		return "", errNoAddress
+		return "", errors.New("the address of a Rancher must be a URL such as https://rancher.example.com; correct --rancher-url")
 	case u.Scheme != "https":
-		return "", errPlain
+		return "", errors.New("the address of a Rancher must start with https://, because the token is sent to it; correct --rancher-url")
 	case u.User != nil:
-		return "", errInLocation
+		return "", errors.New("the address of a Rancher contains credentials; remove them, and set " + TokenVariable + ", or name a file with --token-file")
 	}
 	path := strings.Split(strings.Trim(u.Path, "/"), "/")
 	if at := slices.IndexFunc(path, func(part string) bool { return slices.Contains(pages, part) }); at >= 0 {
@@ -340,7 +334,8 @@ func PastGate[T any](ctx context.Context, s *Server, path string, do func() (T, 
 // A Rancher of an older version, and an API server that is not reached through one, ask
 // for no such right.
 func (s *Server) gated(ctx context.Context) (bool, error) {
-	_, err := s.local.Do(ctx, kube.Request{What: rollout.GatePermission.String(), Method: http.MethodGet, Path: listOf(transform.Management) + "/" + rollout.GatePermission.Name})
+	path := kube.Path(transform.Management.APIVersion(), "clusters", "", rollout.GatePermission.Name)
+	_, err := s.local.Do(ctx, kube.Request{What: rollout.GatePermission.String(), Method: http.MethodGet, Path: path})
 	if err == nil || kube.HasStatus(err, http.StatusForbidden, http.StatusNotFound) {
 		return kube.Gated(err), nil
 	}
