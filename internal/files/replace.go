@@ -133,22 +133,18 @@ type target struct {
 
 // resolve follows links. A file that is gone has changed since it was seen.
 func resolve(path string) (target, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return target{}, missing(path, err)
+	t := target{path: path}
+	var err error
+	if t.real, err = filepath.EvalSymlinks(path); err == nil {
+		t.info, err = os.Lstat(t.real)
 	}
-	info, err := os.Lstat(real)
-	if err != nil {
-		return target{}, missing(path, err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("%s: %w: the file does not exist, or it is a link to a file that does not exist; check the path and run the command again", path, ErrChanged)
+	case err != nil:
+		err = fmt.Errorf("%s: cannot be replaced: %w; check the path", path, Cause(err))
 	}
-	return target{path: path, real: real, info: info}, nil
-}
-
-func missing(path string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w: the file does not exist, or it is a link to a file that does not exist; check the path and run the command again", path, ErrChanged)
-	}
-	return fmt.Errorf("%s: cannot be replaced: %w; check the path", path, Cause(err))
+	return t, err
 }
 
 func (t target) folder() string { return filepath.Dir(t.real) }
