@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package files replaces the content of a file, or a folder of files, as a whole or not at all, and makes folders that
-// are removed before the run ends. It removes what runs that were killed have left, and reads up to a bound.
+// are removed before the run ends. It removes what runs that were killed have left, reads up to a bound,
+// and follows links.
 //
 // Invariant: at every moment, through every error, panic and power cut, the
 // path holds either all of the old bytes or all of the new ones; and what is
@@ -109,6 +110,20 @@ func Cause(err error) error {
 		return link.Err
 	}
 	return err
+}
+
+// Real is the absolute path of a file or a folder with links followed. It need not be there yet.
+func Real(path string) string {
+	if at, err := filepath.Abs(path); err == nil {
+		path = at
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if path == filepath.Dir(path) {
+		return path
+	}
+	return filepath.Join(Real(filepath.Dir(path)), filepath.Base(path))
 }
 
 // ReadAll reads to the end, or reports that there are more bytes than most; of a file, before it is read.

@@ -155,10 +155,7 @@ func (r *Repository) Top() string { return r.top }
 // Path is the reverse of Name; false for one outside of the repository.
 func (r *Repository) Path(name string) (string, bool) {
 	if filepath.IsAbs(name) {
-		if real, err := filepath.EvalSymlinks(name); err == nil {
-			name = real
-		}
-		rel, err := filepath.Rel(r.dir, name)
+		rel, err := filepath.Rel(r.dir, files.Real(name))
 		if err != nil {
 			return "", false
 		}

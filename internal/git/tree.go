@@ -12,6 +12,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/rke-lm/rke-lm/internal/files"
 )
 
 // Tree is the files of a version, by their path.
@@ -64,18 +66,13 @@ func (r *Repository) Target(link File) string {
 // Top returns the top of the repository around a folder, "" for none, and the folder without links. It
 // does not need git: a repository is seen by its .git, which is a file in a worktree.
 func Top(folder string) (top, real string) {
-	if at, err := filepath.Abs(folder); err == nil {
-		folder = at
-	}
-	if at, err := filepath.EvalSymlinks(folder); err == nil {
-		folder = at
-	}
-	for dir := folder; ; dir = filepath.Dir(dir) {
+	real = files.Real(folder)
+	for dir := real; ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir, folder
+			return dir, real
 		}
 		if dir == filepath.Dir(dir) {
-			return "", folder
+			return "", real
 		}
 	}
 }

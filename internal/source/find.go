@@ -16,6 +16,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -68,7 +69,7 @@ func (f *finder) path(path string) {
 	case !info.Mode().IsRegular():
 		f.fail("%s: is %s, neither a file nor a folder; use a file, or pipe the text and use -", path, kind(info.Mode()))
 	default:
-		f.add(realPath(path), Source{Name: path, Path: path, Named: true})
+		f.add(files.Real(path), Source{Name: path, Path: path, Named: true})
 	}
 }
 
@@ -116,19 +117,8 @@ func (f *finder) entry(path string, e fs.DirEntry) {
 		regular = err != nil || info.Mode().IsRegular()
 	}
 	if regular {
-		f.add(realPath(path), Source{Name: path, Path: path})
+		f.add(files.Real(path), Source{Name: path, Path: path})
 	}
-}
-
-// realPath identifies a file whatever links lead to it.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	return path
 }
 
 func kind(m fs.FileMode) string {
@@ -148,13 +138,13 @@ func kind(m fs.FileMode) string {
 // Covers returns the first path whose search would enter the given folder, which
 // need not be there yet.
 func Covers(paths []string, folder string) (path string, covered bool) {
-	inner := futurePath(folder)
+	inner := files.Real(folder)
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil || !info.IsDir() {
 			continue
 		}
-		if rel, err := filepath.Rel(realPath(p), inner); err == nil && entered(rel) {
+		if rel, err := filepath.Rel(files.Real(p), inner); err == nil && entered(rel) {
 			return p, true
 		}
 	}
@@ -166,24 +156,6 @@ func Covers(paths []string, folder string) (path string, covered bool) {
 func entered(rel string) bool {
 	hidden := func(part string) bool { return strings.HasPrefix(part, ".") }
 	return rel == "." || !slices.ContainsFunc(strings.Split(rel, string(filepath.Separator)), hidden)
-}
-
-// futurePath is realPath for a file or folder that may have yet to be made.
-func futurePath(path string) string {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return path
-	}
-	missing := ""
-	for at := abs; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(at); err == nil {
-			return filepath.Join(realPath(at), missing)
-		}
-		if at == filepath.Dir(at) {
-			return abs
-		}
-		missing = filepath.Join(filepath.Base(at), missing)
-	}
 }
 
 // Absolute returns the absolute path of a file, or of what was one, and "" for a stream, and without a working folder.

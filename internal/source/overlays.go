@@ -7,12 +7,12 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
@@ -61,10 +61,10 @@ type kustomization struct {
 // Use returns what overlays make of a file.
 func (o *Overlays) Use(s Source) kustomize.Use {
 	given := cmp.Or(s.Path, s.at)
-	file := realPath(given)
+	file := files.Real(given)
 	switch {
 	case o != nil && !o.onDisk(): // links of the disk do not count
-		file = filepath.Join(realPath("."), s.Name)
+		file = filepath.Join(files.Real("."), s.Name)
 	case given == "":
 		return kustomize.Use{Roots: []string{s.Name}}
 	case o == nil:
@@ -274,13 +274,9 @@ func (o *Overlays) search(top string, shown func(string) string) *found {
 // display returns how messages name paths next to one that the user gave: relative
 // to the working folder where that one is.
 func display(given string) func(string) string {
-	here, err := os.Getwd()
-	if err != nil || filepath.IsAbs(given) {
-		return func(path string) string { return path }
-	}
-	here = realPath(here)
+	here := files.Real(".")
 	return func(path string) string {
-		if rel, err := filepath.Rel(here, path); err == nil {
+		if rel, err := filepath.Rel(here, path); err == nil && !filepath.IsAbs(given) {
 			return rel
 		}
 		return path

@@ -93,7 +93,7 @@ func WithValues(sources []Source, path string, without Excluded) ([]Source, erro
 	}
 	others := slices.DeleteFunc(slices.Clone(sources), func(s Source) bool {
 		at := s.Absolute()
-		return at != "" && realPath(at) == realPath(path)
+		return at != "" && files.Real(at) == files.Real(path)
 	})
 	return append(others, Source{Name: path, Path: path, Values: true}), nil
 }
@@ -198,7 +198,7 @@ func (Disk) Top(folder string) string {
 	if top, _ := git.Top(folder); top != "" {
 		return top
 	}
-	top, temporary := folder, realPath(os.TempDir())
+	top, temporary := folder, files.Real(os.TempDir())
 	home, _ := os.UserHomeDir()
 	for range levels {
 		folder = filepath.Dir(folder)
@@ -227,7 +227,7 @@ func (Disk) Folders(top string) (all []string) {
 }
 
 // Real implements Version.
-func (Disk) Real(path string) string { return realPath(path) }
+func (Disk) Real(path string) string { return files.Real(path) }
 
 // Has implements Version.
 func (Disk) Has(path string) bool {
