@@ -137,9 +137,7 @@ has them as well: a change cannot accept its own errors. Nothing is checked out 
 		Annotations: map[string]string{configFromBase: ""},
 		RunE:        func(c *cobra.Command, args []string) error { return o.review(c, work, args) },
 	}
-	o.inputFlags(c.Flags())
-	o.valuesFlag(c.Flags(), valuesInFiles)
-	o.excludeFlag(c.Flags())
+	o.searchFlags(c.Flags())
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, everyOutputFormat...)
 	c.Flags().StringVar(&work.Base, "base", "", "compare with the commit at which the change parted from this branch, tag or commit")

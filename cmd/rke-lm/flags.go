@@ -38,12 +38,6 @@ func (o *options) inputFlags(f *pflag.FlagSet) {
 	group(f, inputGroup)
 }
 
-// excludeFlag is that of verbs that search folders or commits.
-func (o *options) excludeFlag(f *pflag.FlagSet) {
-	f.StringArrayVar(&o.exclude, "exclude", nil, "leave out files and folders; a name, or a path with * and ** (repeatable)")
-	group(f, inputGroup)
-}
-
 // leaveOut checks the patterns of what is left out.
 func (o *options) leaveOut() (err error) {
 	if o.Finder.Excluded, err = source.Exclude(o.excludeFrom, o.exclude); err != nil {
@@ -52,11 +46,16 @@ func (o *options) leaveOut() (err error) {
 	return nil
 }
 
+// searchFlags are those of verbs that search folders or commits.
+func (o *options) searchFlags(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.exclude, "exclude", nil, "leave out files and folders; a name, or a path with * and ** (repeatable)")
+	o.valuesFlag(f, valuesInFiles)
+	o.inputFlags(f)
+}
+
 // fileFlags are those of verbs that read files.
 func (o *options) fileFlags(f *pflag.FlagSet) {
-	o.inputFlags(f)
-	o.valuesFlag(f, valuesInFiles)
-	o.excludeFlag(f)
+	o.searchFlags(f)
 	f.BoolVar(&o.Finder.Unknown, "skip-unknown", false, "skip files without a cluster also if they are named, as with $(git ls-files '*.yaml')")
 	group(f, inputGroup)
 }
@@ -240,21 +239,16 @@ func unknownCommand(c *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command: %s; %s", args[0], do)
 }
 
-// The annotations of flags that cobra keeps groups in.
-const (
-	oneOfAnnotation     = "cobra_annotation_one_required"
-	excludingAnnotation = "cobra_annotation_mutually_exclusive"
-)
-
-// checkGroups reports flags that exclude each other, and those of which one is required, before cobra does.
+// checkGroups reports flags that exclude each other, and those of which one is required, before cobra does: it keeps
+// such groups in annotations.
 func checkGroups(flags *pflag.FlagSet) (err error) {
 	flags.VisitAll(func(f *pflag.Flag) {
-		for _, group := range f.Annotations[excludingAnnotation] {
+		for _, group := range f.Annotations["cobra_annotation_mutually_exclusive"] {
 			if set := inGroup(flags, group, true); err == nil && len(set) > 1 {
 				err = fmt.Errorf("%s cannot be used together; use one of them", strings.Join(set, " and "))
 			}
 		}
-		for _, group := range f.Annotations[oneOfAnnotation] {
+		for _, group := range f.Annotations["cobra_annotation_one_required"] {
 			if missing := inGroup(flags, group, false); err == nil && len(missing) == len(strings.Fields(group)) {
 				err = fmt.Errorf("a flag is missing; use %s", strings.Join(missing, " or "))
 			}
