@@ -55,7 +55,7 @@ diff; of several clusters a line each. The clusters are those of files, or with 
 	c.MarkFlagsMutuallyExclusive("stage", "out")
 	c.MarkFlagsMutuallyExclusive("summary", "all")
 	c.MarkFlagsMutuallyExclusive("stage", "summary")
-	oneOf(c, "stage", stages.Names())
+	oneOf(c.Flags(), "stage", stages.Names())
 	return c
 }
 
@@ -103,7 +103,7 @@ func newExplain(o *options) *cobra.Command {
 	o.outputFlag(c, "text", "json", "yaml")
 	c.Flags().StringVar(&work.Key, "key", "", "show this key only")
 	c.Flags().StringVar(&work.Diff, "diff", "", "show the changes of this stage")
-	oneOf(c, "diff", stages.Names())
+	oneOf(c.Flags(), "diff", stages.Names())
 	return c
 }
 
@@ -214,8 +214,9 @@ them, if they are paused, or if their last change is not applied.`,
 	c.Flags().StringVar(&work.Folder, "plan", "", "apply or undo the edits that plan --out saved in this folder")
 	c.Flags().BoolVar(&o.Target.CanonicalForm, "canonical", false, "with --undo: if the file does not show the previous form, use the usual form")
 	o.rewriteFlags(c, &work.Files, &work.Server)
-	complete(c, "stage", stages.EditNames())
-	complete(c, "undo", stages.UndoNames())
+	c.Flags().SetAnnotation("dry-run", valuesOf, []string{onClient, onServer})
+	c.Flags().SetAnnotation("stage", valuesOf, stages.EditNames())
+	c.Flags().SetAnnotation("undo", valuesOf, stages.UndoNames())
 	c.MarkFlagsMutuallyExclusive("stage", "next", "undo")
 	c.MarkFlagsOneRequired("stage", "next", "undo")
 	c.MarkFlagsMutuallyExclusive("plan", "canonical")
@@ -303,6 +304,7 @@ atomically, and prints the remaining findings. It changes nothing else, byte for
 	o.outputFlag(c, everyOutputFormat...)
 	c.Flags().BoolVar(&work.Fix, "fix", false, "make the corrections that need no decision")
 	o.rewriteFlags(c, &work.Files, &server)
+	c.Flags().SetAnnotation("dry-run", valuesOf, []string{onClient})
 	return c
 }
 

@@ -112,22 +112,22 @@ func pathFlags(f *pflag.FlagSet, t *transform.Target) {
 
 func (o *options) outputFlag(c *cobra.Command, formats ...string) {
 	c.Flags().StringVarP(&o.OutputFormat, "output", "o", formats[0], "output format: "+strings.Join(formats, ", "))
-	oneOf(c, "output", formats)
+	oneOf(c.Flags(), "output", formats)
 	if slices.Contains(formats, "markdown") {
 		c.Flags().IntVar(&o.MaxBytes, "max-bytes", report.DefaultMaxBytes, "most bytes of -o markdown; details that do not fit are left out")
 	}
 }
 
-// valuesOf is the annotation of a flag with the values that it takes.
-const valuesOf = "values"
-
-// noOther is the annotation of a flag that takes no other values.
-const noOther = "no other"
+// The annotations of a flag with the values that a shell offers for it, and of one that takes no others.
+const (
+	valuesOf = "values"
+	noOther  = "no other"
+)
 
 // oneOf offers fixed values for a flag, which takes no others.
-func oneOf(c *cobra.Command, flag string, values []string) {
-	complete(c, flag, values)
-	c.Flag(flag).Annotations[noOther] = nil
+func oneOf(f *pflag.FlagSet, flag string, values []string) {
+	f.SetAnnotation(flag, valuesOf, values) // as the next one, it fails only for a flag that does not exist
+	f.SetAnnotation(flag, noOther, nil)
 }
 
 // checkValues refuses values that a flag does not take.
@@ -153,15 +153,6 @@ func (o *options) checkValues(f *pflag.FlagSet) (err error) {
 		return fmt.Errorf("--max-bytes %d is negative; use a number of bytes, such as %d", o.MaxBytes, report.DefaultMaxBytes)
 	}
 	return err
-}
-
-// complete offers fixed values for a flag.
-func complete(c *cobra.Command, flag string, values []string) {
-	f := c.Flag(flag)
-	if f.Annotations == nil {
-		f.Annotations = map[string][]string{}
-	}
-	f.Annotations[valuesOf] = values
 }
 
 func formatNames() []string {

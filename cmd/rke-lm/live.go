@@ -48,7 +48,7 @@ and provider IDs of nodes, and the load balancers.`,
 	pathFlags(f, &v.Target)
 	o.outputFlag(c, everyOutputFormat...)
 	f.StringVar(&v.Stage, "stage", "", "also check the result of this stage")
-	oneOf(c, "stage", stages.Names())
+	oneOf(c.Flags(), "stage", stages.Names())
 	f.StringVar(&v.Target.Version, "target-version", "", "release of the planned upgrade")
 	f.StringArrayVar(&v.Target.Accept, "accept", nil, "accept the errors of a rule (repeatable)")
 	f.DurationVar(&v.Wait, "wait", 0, "check again for this time while there are errors")

@@ -147,7 +147,7 @@ stage as a small diff, and changes only what the stage promises.`,
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.PersistentFlags().StringVar(&o.color, "color", report.ColorAuto, "colors in the output: auto, always, never (also: NO_COLOR, CLICOLOR_FORCE)")
-	oneOf(root, "color", []string{report.ColorAuto, report.ColorAlways, report.ColorNever})
+	oneOf(root.PersistentFlags(), "color", []string{report.ColorAuto, report.ColorAlways, report.ColorNever})
 	root.PersistentFlags().BoolVar(&o.noColor, "no-color", false, "the same as --color never")
 	root.PersistentFlags().StringVar(&o.config, "config", "", "YAML file with migration options, such as end-state: external; flags on the command line take precedence")
 	root.PersistentFlags().BoolP("help", "h", false, "print the usage") // it fits on a screen

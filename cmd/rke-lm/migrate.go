@@ -81,7 +81,7 @@ no other cluster starts, and those in progress finish. The end is a report.`,
 	c.Flags().BoolVar(&m.work.Chosen.EtcdSnapshot, "etcd-snapshot", false, "take an etcd snapshot with Rancher before the first write and before the switch")
 	c.Flags().StringVar(&restart, "restart-command", "", "run this in a shell to restart the kubelet of a machine whose Node was drained and deleted to register again; NODE, ADDRESS and COMMAND are set")
 	c.Flags().BoolVar(&m.work.Chosen.CanaryService, "canary-service", false, "at the end, prove that the cloud controllers work: a Service of type LoadBalancer gets an address and is deleted, no provider ID has changed, and no Event reports an error; with --selector only in the first wave")
-	oneOf(c, "until", stages.Names())
+	oneOf(c.Flags(), "until", stages.Names())
 	return c
 }
 
@@ -157,13 +157,11 @@ func (c *runOptions) check(verb string) error {
 	}
 	c.shown = report.NewRuns(c.collect(verb), c.in, c.Selector != "")
 	c.work.Finder, c.work.Chosen.Planner.Target, c.work.Show = c.Finder, c.Target, c.shown.Show
-	signal.Notify(brokenPipes, syscall.SIGPIPE)
+	// Else it would end the process in place of an error, once the output is closed: in the middle, with nodes cordoned.
+	// A helm that is started does not inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return nil
 }
-
-// brokenPipes takes the signals that would end the process in place of an error, once the output is closed: in the
-// middle, with nodes cordoned. A helm that is started does not inherit that.
-var brokenPipes = make(chan os.Signal, 1)
 
 // start runs over one cluster.
 func (c *runOptions) start(cmd *cobra.Command, work func(context.Context, migrate.Options) error) error {
@@ -207,7 +205,7 @@ the point of no return.`,
 	b.flags(c)
 	c.Flags().StringVar(&b.work.Chosen.Planner.To, "to", "", "the stage to roll back to (default: before all stages)")
 	c.Flags().BoolVar(&o.Target.CanonicalForm, "canonical", false, "if the object does not show the previous form, use the usual form")
-	oneOf(c, "to", stages.Names())
+	oneOf(c.Flags(), "to", stages.Names())
 	return c
 }
 

@@ -41,7 +41,7 @@ or from the hosts of control planes; they are never part of an image.`,
 	f := c.Flags()
 	f.IntVar(&scaling.Replicas, "replicas", 2, "number of pods, at least 2: with one, the Deployment could not replace it")
 	f.StringVar(&scaling.Certificates, "certificates", manifests.FromSecret, "source of keys and certificates: secret, so that the pods can run on any node, or host-path, on control-plane nodes")
-	oneOf(c, "certificates", []string{manifests.FromSecret, manifests.FromHostPath})
+	oneOf(c.Flags(), "certificates", []string{manifests.FromSecret, manifests.FromHostPath})
 	return c
 }
 
@@ -102,8 +102,8 @@ number, only the checks that do not depend on the manager run.`,
 	f.BoolVar(&config.NodeIPAM, "nodeipam", false, "the provider's cloud-controller-manager implements Node IPAM; that of AWS does not")
 	f.BoolVar(&lint, "lint", false, "check the configurations in the files")
 	o.outputFlag(c, "text", "json", "yaml")
-	oneOf(c, "component", []string{lm.Manager, lm.CloudManager})
-	complete(c, "form", lm.Forms())
+	oneOf(c.Flags(), "component", []string{lm.Manager, lm.CloudManager})
+	c.Flags().SetAnnotation("form", valuesOf, lm.Forms())
 	return c
 }
 

@@ -190,13 +190,6 @@ func (o *options) completeFlags(root *cobra.Command) {
 		}),
 		"cluster": completed(o.Clusters), "canary": completed(o.Clusters),
 		"rancher-cli": completed(func(context.Context) ([]string, error) { return rancher.Servers() }),
-		"dry-run": func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			values := []string{onClient, onServer}
-			if c.Name() != "apply" { // the verb that writes to a server
-				values = values[:1]
-			}
-			return values, cobra.ShellCompDirectiveNoFileComp
-		},
 	}
 	for flag, values := range run.ChoiceValues {
 		of[flag] = cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
