@@ -235,9 +235,6 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 // pageSize keeps one page of nodes, at about 15 kB each, to a few megabytes.
 const pageSize = 500
 
-// errSamePage keeps a server that goes in circles from filling the memory.
-var errSamePage = errors.New("the API server returns the same page forever")
-
 // Resource is a kind of objects of the API.
 type Resource struct {
 	Version   string // of its API, such as v1 or apps/v1
@@ -303,8 +300,8 @@ func Collect[T, O any](ctx context.Context, c *Client, r Resource, keep func(*O,
 		}
 		next := list.(metav1.ListInterface).GetContinue()
 		switch {
-		case next != "" && next == o.Continue:
-			return nil, errSamePage
+		case next != "" && next == o.Continue: // it would fill the memory
+			return nil, errors.New("the API server returns the same page forever")
 		case next != "" && pages >= c.bounds.pages:
 			return nil, &TooLarge{fmt.Sprintf("more than %d pages", pages)}
 		}

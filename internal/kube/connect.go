@@ -273,10 +273,7 @@ func (t *tokens) changed(sent *http.Request) bool {
 
 // token is what the file holds; "" where it cannot be read, or is being written.
 func (t *tokens) token() string {
-	if t.file == "" {
-		return ""
-	}
-	text, err := os.ReadFile(t.file)
+	text, err := os.ReadFile(t.file) // it fails for none
 	if err != nil {
 		return ""
 	}
