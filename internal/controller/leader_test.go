@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/leaderelection"
+
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/controller"
 )
@@ -40,7 +43,10 @@ func (w *world) failing(late string) (lease string, err error) {
 			return next.RoundTrip(r)
 		})
 	})
-	e := controller.Election{Config: config, Namespace: namespace, Identity: "first", Duration: 15 * time.Second}
+	e := controller.Election{
+		Client: kubernetes.NewForConfigOrDie(config), Namespace: namespace, Identity: "first", Duration: 15 * time.Second,
+		Health: leaderelection.NewLeaderHealthzAdaptor(15 * time.Second),
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- e.Lead(w.t.Context(), func(context.Context) error { return errWatch }) }()
 	select {

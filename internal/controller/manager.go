@@ -351,11 +351,8 @@ func (w *Watch) cluster(_ context.Context, key types.NamespacedName, _ *unstruct
 // approved are the approvals that name a LeaderMigration.
 func (w *Watch) approved(namespace, migration string) (list []v1alpha1.LeaderMigrationApproval) {
 	for _, o := range w.approvals.List() {
-		u, is := o.(*unstructured.Unstructured)
-		if !is || u.GetNamespace() != namespace {
-			continue
-		}
-		if a, err := approvalOf(u); err == nil && a.Spec.Migration == migration {
+		a, err := approvalOf(o.(*unstructured.Unstructured))
+		if err == nil && a.Namespace == namespace && a.Spec.Migration == migration {
 			list = append(list, a)
 		}
 	}

@@ -9,6 +9,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -28,7 +29,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/client-go/util/cert"
@@ -64,10 +64,11 @@ func (p Process) Run(ctx context.Context, server *rancher.Server) error {
 		show(migration, of, e)
 	}
 	reviews, err := kubernetes.NewForConfig(config) // with a rate of its own: requests of others must not delay the lease
-	if err != nil {
+	lease, failed := kubernetes.NewForConfig(config)
+	if err = cmp.Or(err, failed); err != nil {
 		return err
 	}
-	e := Election{Config: config, Namespace: p.Namespace, Identity: p.Host + "_" + uuid.NewString(), Duration: p.Lease, Health: leaderelection.NewLeaderHealthzAdaptor(p.Lease)}
+	e := Election{Client: lease, Namespace: p.Namespace, Identity: p.Host + "_" + uuid.NewString(), Duration: p.Lease, Health: leaderelection.NewLeaderHealthzAdaptor(p.Lease)}
 	healthy := func(r *http.Request) error { return errors.Join(e.Health.Check(r), m.Live()) }
 	if p.Address != "" {
 		served, err := serveHTTPS(p.Address, probes(&Readers{Client: reviews, Next: metrics.Handler()}, healthy), m.Log)
@@ -129,11 +130,10 @@ const LeaseName = "rke-lm-controller"
 
 // Election is how the processes find the one that leads.
 type Election struct {
-	Config              *rest.Config
+	Client              kubernetes.Interface
 	Namespace, Identity string
-	Duration            time.Duration // for which a lease lasts that is not renewed
-	// Health fails where this process leads and cannot renew the lease; nil for none.
-	Health *leaderelection.HealthzAdaptor
+	Duration            time.Duration                  // for which a lease lasts that is not renewed
+	Health              *leaderelection.HealthzAdaptor // fails where this process leads and cannot renew the lease
 }
 
 // Lead calls work whenever this process leads, with a context that ends when it does no longer,
@@ -142,12 +142,8 @@ type Election struct {
 // Wrangler's pkg/leader ends the process when it loses the lease, and so in the middle of a
 // run, with nodes cordoned and the cluster locked.
 func (e Election) Lead(ctx context.Context, work func(context.Context) error) error {
-	client, err := kubernetes.NewForConfig(e.Config)
-	if err != nil {
-		return err
-	}
 	for ctx.Err() == nil {
-		if err := e.term(ctx, client, work); err != nil {
+		if err := e.term(ctx, work); err != nil {
 			return err
 		}
 	}
@@ -155,13 +151,13 @@ func (e Election) Lead(ctx context.Context, work func(context.Context) error) er
 }
 
 // term is one attempt to lead, and what this process does while it leads.
-func (e Election) term(ctx context.Context, client kubernetes.Interface, work func(context.Context) error) error {
+func (e Election) term(ctx context.Context, work func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	began, ended := make(chan context.Context, 1), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock{&resourcelock.LeaseLock{
-			LeaseMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: LeaseName}, Client: client.CoordinationV1(),
+			LeaseMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: LeaseName}, Client: e.Client.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: e.Identity},
 		}},
 		LeaseDuration: e.Duration, RenewDeadline: e.Duration * 2 / 3, RetryPeriod: e.Duration * 2 / 15, ReleaseOnCancel: true, Name: LeaseName,
@@ -170,17 +166,14 @@ func (e Election) term(ctx context.Context, client kubernetes.Interface, work fu
 	if err != nil {
 		return err
 	}
-	if e.Health != nil {
-		e.Health.SetLeaderElection(elector)
-	}
+	e.Health.SetLeaderElection(elector)
 	go func() {
 		defer close(ended)
 		elector.Run(ctx)
 	}()
 	select {
 	case leading := <-began:
-		err = work(leading)
-		if err != nil {
+		if err = work(leading); err != nil {
 			stop() // else it would lead, and do nothing
 		}
 	case <-ended:

@@ -39,8 +39,6 @@ type skipped struct{ condition, message string }
 
 func (s *skipped) Error() string { return s.message }
 
-const noHelm = "the chart of an RKE1 cluster is installed with helm, and helm is not on the PATH of the controller; use the image with helm (image.helm of the chart, docs/fleet.md), or rke-lm migrate"
-
 // skippedFor is why a cluster is skipped, as a condition names it; "" for one that is not.
 func skippedFor(m migrate.Member) string {
 	why := (*skipped)(nil)
@@ -119,7 +117,7 @@ func refusal(ctx context.Context, o rancher.Object, runs Runs) error {
 		return err
 	}
 	if _, err := exec.LookPath("helm"); err != nil {
-		return &skipped{v1alpha1.NeedsHelm, noHelm}
+		return &skipped{v1alpha1.NeedsHelm, "the chart of an RKE1 cluster is installed with helm, and helm is not on the PATH of the controller; use the image with helm (image.helm of the chart, docs/fleet.md), or rke-lm migrate"}
 	}
 	return nil
 }

@@ -72,10 +72,9 @@ func policyOf(lm *v1alpha1.LeaderMigration, need string, approvals []v1alpha1.Le
 
 // approving are the approvals of a LeaderMigration. One of the same second can be of a LeaderMigration with that name that was deleted.
 func approving(lm *v1alpha1.LeaderMigration, approvals []v1alpha1.LeaderMigrationApproval) []v1alpha1.LeaderMigrationApprovalSpec {
-	later := lists.Where(approvals, func(a v1alpha1.LeaderMigrationApproval) bool {
-		return lm.CreationTimestamp.Before(&a.CreationTimestamp)
+	return lists.Found(approvals, func(a v1alpha1.LeaderMigrationApproval) (v1alpha1.LeaderMigrationApprovalSpec, bool) {
+		return a.Spec, lm.CreationTimestamp.Before(&a.CreationTimestamp)
 	})
-	return lists.Map(later, func(a v1alpha1.LeaderMigrationApproval) v1alpha1.LeaderMigrationApprovalSpec { return a.Spec })
 }
 
 func limitsOf(spec v1alpha1.LeaderMigrationSpec) transition.Limits {

@@ -79,13 +79,12 @@ type LeaderMigrationSpec struct {
 	RollbackOnFailure bool `json:"rollbackOnFailure,omitempty"`
 }
 
-// The values of approval, and of after.
+// The values of approval, and the one of after that is not its default.
 const (
 	ApprovalNone  = "none"
 	ApprovalWave  = "wave"
 	ApprovalStage = "stage"
 
-	AfterAuto   = "auto"
 	AfterManual = "manual"
 )
 
