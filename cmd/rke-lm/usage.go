@@ -39,11 +39,13 @@ const (
 
 // group puts the flags that are in no group yet into one.
 func group(f *pflag.FlagSet, name string) {
+	f.SortFlags = false // for a visit in no order, which sorts nothing
 	f.VisitAll(func(one *pflag.Flag) {
 		if one.Annotations[groupAnnotation] == nil {
 			f.SetAnnotation(one.Name, groupAnnotation, []string{name}) // it fails only for a flag that does not exist
 		}
 	})
+	f.SortFlags = true
 }
 
 // groupOf is the group of a flag.
