@@ -11,6 +11,7 @@
 package leadermigration
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -221,10 +222,7 @@ func remove(in *yamledit.Embedded, which []int) {
 // all of them are there.
 func WhereIn(docs []*yamledit.Document, text string) (at []int, all bool) {
 	wanted, err := yamledit.ParseStream(text)
-	if err != nil {
-		return nil, false // the texts are rke-lm's own, and tested
-	}
-	all = true
+	all = err == nil
 	for _, want := range wanted {
 		i := slices.IndexFunc(docs, func(d *yamledit.Document) bool {
 			return d.Root().Exists() && yamledit.Same(d.Root().Value(), want.Root().Value())
@@ -276,10 +274,8 @@ func (b Bundle) granted() (bool, error) {
 
 // CheckGrant requires that the lease can be locked.
 func (b Bundle) CheckGrant() error {
-	if granted, err := b.granted(); err != nil || granted {
-		return err
-	}
-	return fmt.Errorf("the manifest would not permit %s to acquire the migration lease", ManagerUser)
+	granted, err := b.granted()
+	return cmp.Or(err, transform.Require(granted, "the manifest would not permit %s to acquire the migration lease", ManagerUser))
 }
 
 // Revoke takes the Role and the RoleBinding out. The edit fails where the file does not

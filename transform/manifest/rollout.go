@@ -184,8 +184,7 @@ func (m *migration) cordonsNot() string {
 
 // Restarts is that of the one manifest.
 func (m *migration) Restarts(after transform.Cluster) []transform.Restart {
-	a, is := after.(*migration)
-	if !is || bytes.Equal(m.Root.Document().Bytes(), a.Root.Document().Bytes()) {
+	if bytes.Equal(m.Doc.Bytes(), after.(*migration).Doc.Bytes()) {
 		return nil
 	}
 	r := transform.Restart{Process: m.Component, Classes: []string{"control planes"}}
@@ -205,13 +204,9 @@ func (m *migration) Restarts(after transform.Cluster) []transform.Restart {
 
 // Restarts is that of every manifest of the cluster.
 func (c *cluster) Restarts(after transform.Cluster) []transform.Restart {
-	a, is := after.(*cluster)
-	if !is || len(a.members) != len(c.members) {
-		return nil
-	}
 	var list []transform.Restart
 	for i, m := range c.members {
-		list = append(list, m.Restarts(a.members[i])...)
+		list = append(list, m.Restarts(after.(*cluster).members[i])...)
 	}
 	return list
 }

@@ -5,6 +5,7 @@ package rke1
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"reflect"
@@ -14,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/rancher/rke/types"
-	"github.com/rancher/wrangler/v3/pkg/data/convert"
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -145,14 +145,7 @@ type promised func(path string, before, after any) bool
 // check compares what RKE reads before and after a stage. What does not change
 // needs no promise.
 func (m *migration) check(after *migration, ok promised) error {
-	before, err := m.values()
-	if err != nil {
-		return err
-	}
-	now, err := after.values()
-	if err != nil {
-		return err
-	}
+	before, now := m.values(), after.values()
 	for _, path := range lists.Keys(before, now) {
 		if !reflect.DeepEqual(before[path], now[path]) && !ok(path, before[path], now[path]) {
 			return fmt.Errorf("%s would change", path)
@@ -162,11 +155,12 @@ func (m *migration) check(after *migration, ok promised) error {
 }
 
 // values returns every value that RKE reads by the path to it.
-func (c *Cluster) values() (map[string]any, error) {
+func (c *Cluster) values() map[string]any {
 	var v any
-	found, err := map[string]any{}, convert.ToObj(c.Read, &v)
+	_ = json.Unmarshal([]byte(yamledit.JSON(c.Read)), &v) // which is JSON
+	found := map[string]any{}
 	flatten("", v, found)
-	return found, err
+	return found
 }
 
 func flatten(path string, v any, into map[string]any) {

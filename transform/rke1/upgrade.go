@@ -111,10 +111,7 @@ func newestOf(minor string) string { return newest[semver.MajorMinor(minor)] }
 // whose arguments change, on the control planes first and then on the workers. An addon
 // restarts nothing.
 func (m *migration) Restarts(after transform.Cluster) []transform.Restart {
-	a, is := after.(*migration)
-	if !is {
-		return nil
-	}
+	a := after.(*migration)
 	differs := func(keys ...string) bool {
 		return !reflect.DeepEqual(m.get(keys...).Value(), a.get(keys...).Value())
 	}

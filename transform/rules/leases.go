@@ -54,12 +54,10 @@ func faultOf(a args.Arg, manager string) string {
 }
 
 // LeaseTimingsUnsafe finds managers of which one takes a lease while the other one may still lead.
-var LeaseTimingsUnsafe = Rule{Check: overtaken, Rule: transform.Rule{ID: leaseTimingsUnsafe, Severity: transform.Error, Guards: OfManagers,
+var LeaseTimingsUnsafe = about(transform.Rule{ID: "lease-timings-unsafe", Severity: transform.Error, Guards: OfManagers,
 	Doc: "A manager can acquire a lease while its leader, which does not reach the API server, still runs its controllers. Up to Kubernetes 1.26 a candidate waits for its own lease duration, later ones for that of the leader."}.Because(
 	"Both managers create, change and delete the same load balancers until the old leader ends.", "kubernetes/client-go tools/leaderelection, v0.26 and v0.27",
-	"Remove the timings of leases, or choose them so that renew deadline + retry period + 1s is at most the lease duration that counts.", "")}
-
-const leaseTimingsUnsafe = "lease-timings-unsafe"
+	"Remove the timings of leases, or choose them so that renew deadline + retry period + 1s is at most the lease duration that counts.", ""), overtaken)
 
 // The limits of a lease duration, and the jitter of client-go's retry period.
 const (
@@ -191,13 +189,13 @@ func electors(components []Component) (all []Elector) {
 	return all
 }
 
-// overtaken checks the managers, and those of before: they still run while the last stages roll out. The first ones may begin with timings that are unsafe, as they can be what makes
-// them safe, and with a cloud-controller-manager that does not run yet.
-func overtaken(s Subject, found *transform.Findings) {
-	all := electors(s.Components(leaseTimingsUnsafe))
+// overtaken checks the managers, and those of before: they still run while the last stages roll out. The first ones may begin
+// with timings that are unsafe, as they can be what makes them safe, and with a cloud-controller-manager that does not run yet.
+func overtaken(s Subject, rule string, found *transform.Findings) {
+	all := electors(s.Components(rule))
 	before, is := s.Chosen().Before.(Subject)
 	if is && slices.ContainsFunc(all, rollsOut) {
-		for _, e := range electors(before.Components(leaseTimingsUnsafe)) {
+		for _, e := range electors(before.Components(rule)) {
 			if i := slices.IndexFunc(all, func(now Elector) bool { return now.Name == e.Name }); i >= 0 {
 				e.at, e.of = all[i].at, all[i].of // what is found is about the document of now
 				all = append(all, e)

@@ -34,10 +34,10 @@ var (
 )
 
 // CCMArgsUnsafe finds arguments that end a cloud-controller-manager.
-var CCMArgsUnsafe = Rule{Rule: transform.Rule{ID: "ccm-args-unsafe", Severity: transform.Error, Guards: ChartRuns}.Because(
+var CCMArgsUnsafe = about(transform.Rule{ID: "ccm-args-unsafe", Severity: transform.Error, Guards: ChartRuns}.Because(
 	"The manager is healthy as long as it waits, and exits at the moment it acquires the lease, which is the switch.", aws.Source, "Set --cloud-provider=aws and --configure-cloud-routes=false, or --cluster-cidr where the VPC has pod routes.", "If the log of a manager that holds its lease shows that it runs."),
-	Check: func(s Subject, found *transform.Findings) {
-		for _, c := range s.Charts("ccm-args-unsafe") {
+	func(s Subject, rule string, found *transform.Findings) {
+		for _, c := range s.Charts(rule) {
 			if ccm.RoutesUnsafe(c.Args()) {
 				found.Add(c.At(RoutesUnsafe, RoutesFix, chartArgs))
 			}
@@ -55,7 +55,7 @@ var CCMArgsUnsafe = Rule{Rule: transform.Rule{ID: "ccm-args-unsafe", Severity: t
 		if runs && w.WrongProvider() {
 			found.Add(s.Bundle().Finding(w.Index, w.Container, "--cloud-provider is not aws, as the manager spells it: it exits when it starts", "write --cloud-provider=aws"))
 		}
-	}}
+	})
 
 // What to say of a manager whose routes are on without a range of addresses, which
 // ccm.RoutesUnsafe finds.
@@ -87,14 +87,14 @@ func workload(b leadermigration.Bundle) (ccm.Workload, bool) {
 
 // CCMFlagMissing finds a second owner of the cloud controllers: a chart, or a manager that manifests run without it, next to
 // an in-tree kube-controller-manager.
-var CCMFlagMissing = Rule{Rule: transform.Rule{ID: "ccm-flag-missing", Severity: transform.Error, Guards: TheChart,
+var CCMFlagMissing = about(transform.Rule{ID: "ccm-flag-missing", Severity: transform.Error, Guards: TheChart,
 	Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration."}.Because(
 	"Two managers run the cloud controllers now: both create, change and delete load balancers and routes.", transform.SourceMigration, "Add --enable-leader-migration to the cloud-controller-manager, or remove it until its stage.", "With --no-leader-migration, where the switch follows at once."),
-	Check: func(s Subject, found *transform.Findings) {
-		if !slices.ContainsFunc(s.Components("ccm-flag-missing"), func(c Component) bool { return c.Provider == inTree }) {
+	func(s Subject, rule string, found *transform.Findings) {
+		if !slices.ContainsFunc(s.Components(rule), func(c Component) bool { return c.Provider == inTree }) {
 			return
 		}
-		for _, c := range s.Charts("ccm-flag-missing") {
+		for _, c := range s.Charts(rule) {
 			if !c.Migrates() {
 				SecondOwner(c.At("", "add --"+leaderFlag+"=true, as the stage install-ccm does", chartArgs), c.Target, found)
 			}
@@ -102,7 +102,7 @@ var CCMFlagMissing = Rule{Rule: transform.Rule{ID: "ccm-flag-missing", Severity:
 		if w, runs := workload(s.Bundle()); runs && !w.Migrates() {
 			SecondOwner(s.Bundle().Finding(w.Index, w.Container, "", "add --"+leaderFlag+"=true to its arguments, or remove it"), s.Chosen(), found)
 		}
-	}}
+	})
 
 // SecondOwner adds the finding about a place: a warning where two owners were chosen, or where only
 // control planes that wait for their upgrade can be one of them.

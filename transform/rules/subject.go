@@ -76,6 +76,11 @@ func By[C, V any](r transform.Checked[V], values func(C) V) transform.Checked[C]
 	return transform.Checked[C]{Rule: r.Rule, Check: func(c C, found *transform.Findings) { r.Check(values(c), found) }}
 }
 
+// about is a rule that asks the cluster for what it checks, by its own ID.
+func about(r transform.Rule, check func(s Subject, rule string, found *transform.Findings)) Rule {
+	return Rule{Rule: r, Check: func(s Subject, found *transform.Findings) { check(s, r.ID, found) }}
+}
+
 // ofComponents is a rule that checks components one by one. What several machines have in common is found once.
 func ofComponents(r transform.Rule, check func(Component, transform.Report)) Rule {
 	return Rule{Rule: r, Check: func(s Subject, found *transform.Findings) {
