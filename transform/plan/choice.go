@@ -35,13 +35,10 @@ func (c Choice) ends(s Step) bool {
 // a stage that the plan does not have.
 func (p *Plan) Choose(c Choice) ([]Step, error) {
 	steps, err := p.choose(c)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = p.pending(steps, c)
 	}
-	if err := p.pending(steps, c); err != nil {
-		return nil, err
-	}
-	return steps, nil
+	return steps, err
 }
 
 func (p *Plan) choose(c Choice) ([]Step, error) {

@@ -1,6 +1,9 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package plan is the engine of all formats: it applies the stages of a cluster one after another to its documents,
+// chooses among them, undoes them, and keeps them for a later run. Every step was proven before anything gets it:
+// the result is parsed again, compared with its promise and checked by its stage.
 package plan
 
 import (
@@ -40,7 +43,7 @@ type Plan struct {
 
 	cut bool // later stages were not planned
 
-	findings func() (own, unseen []transform.Finding) // nil for none
+	findings func() (own, unseen []transform.Finding) // nil for a saved plan
 	format   transform.Format
 }
 
@@ -148,9 +151,6 @@ func (p *Plan) Step(stage string) (Step, bool) {
 
 // Findings returns those in the documents as they are, and those about documents that were not given.
 func (p *Plan) Findings() (own, unseen []transform.Finding) {
-	if p.findings == nil {
-		return nil, nil
-	}
 	return p.findings()
 }
 
@@ -258,10 +258,9 @@ func prove(step Step, before, after *opened) error {
 	if err := step.Stage.Check(after.Cluster); err != nil {
 		return broken(before, step.Stage.Name, err.Error())
 	}
-	if s, found := stageOf(after.stages, step.Stage.Name); found {
-		if again, err := s.Edit(); err != nil || !again.Empty() {
-			return broken(before, s.Name, "it would have to be applied twice")
-		}
+	s, _ := stageOf(after.stages, step.Stage.Name)
+	if again, err := s.Edit(); err != nil || !again.Empty() {
+		return broken(before, s.Name, "it would have to be applied twice")
 	}
 	return nil
 }
