@@ -37,22 +37,22 @@ const rbacFile = "leader-migration-rbac.yaml"
 func (m *migration) grantMigrationLease() transform.Stage {
 	if m.Component != kubeManager || m.Kind == kindConfiguration {
 		s := stages.InOtherDocument("The permission on the migration lease is granted in the cluster, not here; the plan of the manifest of kube-controller-manager has it, for both managers.")
-		s.Verify = []action.Action{m.stages().MayLock(leadermigration.CloudAccount())}
+		s.Verify = []action.Action{m.MayLock(leadermigration.CloudAccount())}
 		return s
 	}
 	s := transform.Stage{
 		Why:   " It is an object of the cluster, not a static pod: never put its file into the manifest folder of a kubelet.",
 		After: []action.Action{action.ApplyFile(rbacFile, "grant both managers the permission, with the file that plan --out writes")},
 		Files: func() ([]action.File, error) {
-			return []action.File{{Name: rbacFile, Content: leadermigration.Grant(m.target.Lease())}}, nil
+			return []action.File{{Name: rbacFile, Content: leadermigration.Grant(m.Target.Lease())}}, nil
 		},
-		UndoAfter: []action.Action{action.AllRemoved(leadermigration.Namespace, "role,rolebinding", m.target.Lease())},
+		UndoAfter: []action.Action{action.AllRemoved(leadermigration.Namespace, "role,rolebinding", m.Target.Lease())},
 	}
-	if m.target.RBAC == transform.RBACPatch {
+	if m.Target.RBAC == transform.RBACPatch {
 		s.Files, s.UndoAfter = nil, nil
-		s.After = []action.Action{action.PatchLeaderRole(kubeManager, m.target.Lease()), action.PatchLeaderRole(cloudManager, m.target.Lease())}
+		s.After = []action.Action{action.PatchLeaderRole(kubeManager, m.Target.Lease()), action.PatchLeaderRole(cloudManager, m.Target.Lease())}
 	}
-	return m.stages().Grant(s)
+	return m.Grant(s)
 }
 
 // join lets the manager take part in the migration: the flag, and where one is
@@ -79,12 +79,12 @@ func (m *Manifest) short() []args.Arg {
 }
 
 func (m *migration) timings() []args.Arg {
-	return leadermigration.Missing(m.target.ShortLeases, m.arguments.List(), m.short())
+	return leadermigration.Missing(m.Target.ShortLeases, m.arguments.List(), m.short())
 }
 
 // configures reports whether a configuration of its own travels with the manager.
 func (m *migration) configures() bool {
-	return m.target.LeaderMigrationConfig == transform.ConfigGenerate
+	return m.Target.LeaderMigrationConfig == transform.ConfigGenerate
 }
 
 // configured is the path of the configuration: that of the flag, or the one of the
@@ -119,9 +119,9 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 		s.NotInFile = m.isExternal
 		return s
 	}
-	return m.stages().Enable(transform.Stage{
+	return m.Enable(transform.Stage{
 		Why:    " One control-plane node at a time: a manager that restarts gives its leadership away." + m.configurationWhy(),
-		Change: transform.ChangeOf(m.Doc, m.target, m.enableEdit, m.checkJoin, m.joinUndo),
+		Change: transform.ChangeOf(m.Doc, m.Target, m.enableEdit, m.checkJoin, m.joinUndo),
 		Before: m.configurationActions(),
 		After:  m.rollOut(),
 		Files:  m.configurationFiles,
@@ -138,7 +138,7 @@ func (m *migration) enableEdit(e *yamledit.Edit) {
 
 // showsMigration reports whether the documents have what only leader migration leaves.
 func (m *migration) showsMigration() bool {
-	return leadermigration.Granted(m.related, m.target.Lease()) || slices.ContainsFunc(m.members, func(o *migration) bool { return o.on(leaderFlag) || o.finished() })
+	return leadermigration.Granted(m.related, m.Target.Lease()) || slices.ContainsFunc(m.members, func(o *migration) bool { return o.on(leaderFlag) || o.finished() })
 }
 
 // isExternal reports whether kube-controller-manager runs no cloud controllers.
@@ -163,15 +163,15 @@ func (m *migration) checkJoin(after *migration) error {
 func (m *migration) installCCM() transform.Stage {
 	switch {
 	case m.isExternal():
-		return m.stages().InstalledNotInFile(transform.Stage{Why: "Its manifest is another document: plan that one as well, or check the cluster.", NotInFile: m.isExternal})
+		return m.InstalledNotInFile(transform.Stage{Why: "Its manifest is another document: plan that one as well, or check the cluster.", NotInFile: m.isExternal})
 	case m.Component != cloudManager:
 		return stages.InOtherDocument("The cloud-controller-manager starts in addition to kube-controller-manager and waits for the migration lease; its own manifest gets the flag, so plan that one as well.",
 			action.PodsRunning("kube-system", cloudManager, "a cloud-controller-manager must run on every control-plane node before the switch"))
 	}
-	return m.stages().Install(transform.Stage{
+	return m.Install(transform.Stage{
 		Why:        "A manifest without the flag is the same before and after a migration, so a complete one has an annotation." + m.configurationWhy(),
 		Prepare:    m.preparation(),
-		Change:     transform.ChangeOf(m.Doc, m.target, m.installEdit, m.checkJoin, m.joinUndo),
+		Change:     transform.ChangeOf(m.Doc, m.Target, m.installEdit, m.checkJoin, m.joinUndo),
 		Before:     m.configurationActions(),
 		After:      m.rollOut(),
 		UndoBefore: []action.Action{m.removeManager()},
@@ -189,7 +189,7 @@ func (m *migration) preparation() action.Preparation {
 }
 
 func (m *migration) installEdit(e *yamledit.Edit) {
-	if !m.target.NoLeaderMigration && (!m.finished() || m.on(leaderFlag)) {
+	if !m.Target.NoLeaderMigration && (!m.finished() || m.on(leaderFlag)) {
 		m.join(e)
 	}
 }
@@ -207,13 +207,13 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.Component != cloudManager {
 		return stages.InOtherDocument("The switch removed leader migration from kube-controller-manager; the manifest of the cloud-controller-manager removes it there.")
 	}
-	return m.stages().Disable(transform.Stage{
+	return m.Disable(transform.Stage{
 		Why: "Only one manager runs the cloud controllers, so the migration lease is not needed: the edit removes the flag, the configuration, its mount and its volume. " +
 			"The annotation " + markKey + " records it. The permission on the lease stays, because a rollback needs it.",
-		Change: transform.ChangeOf(m.Doc, m.target, m.disableEdit, m.checkDisable, m.disableUndo),
+		Change: transform.ChangeOf(m.Doc, m.Target, m.disableEdit, m.checkDisable, m.disableUndo),
 		Early:  func() bool { return !m.finished() && !m.on(leaderFlag) },
 		// The last part of the switch, which comes first, are the kubelets, whose provider is in no manifest.
-		AfterManual: lists.If(!m.target.KeepLeaderMigration && m.on(leaderFlag), rules.TheSwitch...),
+		AfterManual: lists.If(!m.Target.KeepLeaderMigration && m.on(leaderFlag), rules.TheSwitch...),
 		After:       append(m.rollOut(), m.removeConfiguration()...),
 
 		UndoBefore: m.configurationBack(),
@@ -225,7 +225,7 @@ func (m *migration) disableEdit(e *yamledit.Edit) {
 	if tag := m.finalTag(); tag != "" {
 		m.moveTo(e, tag)
 	}
-	if m.target.KeepLeaderMigration || !m.on(leaderFlag) {
+	if m.Target.KeepLeaderMigration || !m.on(leaderFlag) {
 		return
 	}
 	if !m.finished() {
@@ -242,9 +242,9 @@ func (m *Manifest) finished() bool {
 // finalTag is the operator's, or the tested one where the target is of a later
 // minor, or "" to keep the tag.
 func (m *migration) finalTag() string {
-	switch to := releaseOf(m.target.Version); {
-	case m.target.ImageTag != "":
-		return m.target.ImageTag
+	switch to := releaseOf(m.Target.Version); {
+	case m.Target.ImageTag != "":
+		return m.Target.ImageTag
 	case to != "" && k8s.Minor(to) > k8s.Minor(m.Version):
 		return ccm.TestedTag(to)
 	}
@@ -253,7 +253,7 @@ func (m *migration) finalTag() string {
 
 func (m *migration) checkDisable(after *migration) error {
 	p := promise{flags: []string{leaderFlag, configFlag}, configuration: true, mark: true, release: m.finalTag() != ""}
-	if err := m.check(after, p); err != nil || m.target.KeepLeaderMigration {
+	if err := m.check(after, p); err != nil || m.Target.KeepLeaderMigration {
 		return err
 	}
 	return cmp.Or(transform.Require(after.finished(), "the manifest would not record that the migration is complete"), after.checkLeft())

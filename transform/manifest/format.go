@@ -53,9 +53,7 @@ func identify(doc *yamledit.Document) transform.Identity {
 type migration struct {
 	*Manifest
 	*neighbours
-	target   transform.Target
-	electors stages.Electors // nothing of a manifest that lint opened
-	stage    string          // the one that rules check the document after; "" for the document as it is
+	stages.Migration
 }
 
 // checkProvider refuses managers of other clouds. A kube-controller-manager that
@@ -78,9 +76,6 @@ func (m *Manifest) checkProvider() error {
 	return transform.NotMigratable(at, "the cloud provider is not aws, but "+strconv.Quote(name), "migrate it with the procedure of that provider")
 }
 
-// Chosen implements transform.Cluster.
-func (m *migration) Chosen() transform.Target { return m.target }
-
 // Identity implements transform.Cluster.
 func (m *migration) Identity() transform.Identity {
 	return transform.Identity{Format: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}
@@ -94,16 +89,11 @@ func (m *migration) Stages() []transform.Listed {
 	if registers(m.Kind) {
 		return m.registrationStages()
 	}
-	return m.stages().InOrder(stages.Set{
+	return m.InOrder(stages.Set{
 		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
 		Cordon: m.cordon().Stage, Switch: m.switchToExternal, Uncordon: m.cordon().Release,
 		Disable: m.disableLeaderMigration,
 	})
-}
-
-// stages is what all formats have in common of them.
-func (m *migration) stages() stages.Cluster {
-	return stages.Cluster{Target: m.target, Electors: m.electors}
 }
 
 // managing are the managers of the manifests of a cluster.
@@ -155,7 +145,7 @@ func (m *Manifest) class() transform.MachineClass {
 // It has several; a single manifest is a *migration.
 type cluster struct {
 	*neighbours
-	target transform.Target
+	stages.Migration
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
@@ -169,9 +159,9 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 		}
 	}
 	shown := managing(members)
-	timed, err := stages.Cluster{Target: members[0].target, Electors: shown}.Timed(members[0].Root)
+	timed, err := stages.Migration{Target: members[0].Target, Electors: shown}.Timed(members[0].Root)
 	for _, m := range members {
-		m.electors, m.target.ShortLeases, m.target.ShortLeasesRefused = shown, timed.ShortLeases, timed.ShortLeasesRefused
+		m.Electors, m.Target.ShortLeases, m.Target.ShortLeasesRefused = shown, timed.ShortLeases, timed.ShortLeasesRefused
 	}
 	return joined(members), err
 }
@@ -200,7 +190,7 @@ func read(docs []*yamledit.Document, target transform.Target) ([]*migration, err
 			errs = append(errs, err)
 			continue
 		}
-		seen.members = append(seen.members, &migration{Manifest: m, target: target, neighbours: seen})
+		seen.members = append(seen.members, &migration{Manifest: m, Migration: stages.Migration{Target: target}, neighbours: seen})
 	}
 	if target.Situation == "" {
 		target.Named = map[string]bool{Name: slices.ContainsFunc(seen.members, (*migration).inTree)}
@@ -208,8 +198,8 @@ func read(docs []*yamledit.Document, target transform.Target) ([]*migration, err
 	target = target.In(situation(seen.members))
 	before, _ := target.Before.(interface{ all() []*migration })
 	for i, m := range seen.members {
-		if m.target = target; before != nil && i < len(before.all()) {
-			m.target.Before = before.all()[i]
+		if m.Target = target; before != nil && i < len(before.all()) {
+			m.Target.Before = before.all()[i]
 		}
 	}
 	if len(errs) == 1 {
@@ -238,11 +228,8 @@ func joined(members []*migration) transform.Cluster {
 	if len(members) == 1 {
 		return members[0]
 	}
-	return &cluster{members[0].neighbours, members[0].target}
+	return &cluster{members[0].neighbours, members[0].Migration}
 }
-
-// Chosen implements transform.Cluster.
-func (c *cluster) Chosen() transform.Target { return c.target }
 
 // Identity implements transform.Cluster: the first document names the cluster.
 func (c *cluster) Identity() transform.Identity { return c.members[0].Identity() }

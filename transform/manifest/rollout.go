@@ -112,7 +112,7 @@ func (m *migration) configurationFiles() ([]action.File, error) {
 	}
 	content, err := leadermigration.Make(leadermigration.Config{
 		Component: m.Component, Kubernetes: m.Version, CCM: m.Version,
-		Lease: m.target.LeaseName, NodeIPAM: m.target.NodeIPAM,
+		Lease: m.Target.LeaseName, NodeIPAM: m.Target.NodeIPAM,
 	})
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
 func (m *migration) cordon() stages.Cordoning {
 	return stages.Cordoning{
 		Instead:  m.cordonsNot(),
-		Target:   m.target,
+		Target:   m.Target,
 		Selector: controlPlaneLabel, Cluster: m.Name,
 		Why:        "No new workload starts on a control plane while it switches. The lease guarantees one leader, not the cordon: static pods and DaemonSet pods also start on a cordoned node.",
 		ReleaseWhy: "The nodes that were cordoned for the switch become schedulable again; nodes that another user cordoned stay cordoned.",
@@ -176,7 +176,7 @@ func (m *migration) cordonsNot() string {
 	switch {
 	case m.Component != kubeManager || m.Kind == kindConfiguration:
 		return "The plan of the manifest of kube-controller-manager has this stage."
-	case m.Kind == kindDeployment && m.target.Cordon != transform.CordonAlways:
+	case m.Kind == kindDeployment && m.Target.Cordon != transform.CordonAlways:
 		return "Not needed: the pods of the Deployment must be scheduled while it rolls out."
 	}
 	return ""

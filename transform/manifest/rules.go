@@ -69,7 +69,7 @@ func argumentRules() []rule {
 				return o.Component == kubeManager && name == inTree
 			})
 			if m.Component == cloudManager && !m.on(leaderFlag) && inTreeRuns {
-				rules.SecondOwner(transform.FindingAt(m.argumentsAt(), "", "add --"+leaderFlag+" to its arguments, as the stage install-ccm does"), m.target, found)
+				rules.SecondOwner(transform.FindingAt(m.argumentsAt(), "", "add --"+leaderFlag+" to its arguments, as the stage install-ccm does"), m.Target, found)
 			}
 		}},
 		// It is about an external kube-controller-manager; its counterpart is
@@ -103,7 +103,7 @@ func argumentRules() []rule {
 			}},
 		{Rule: rules.InTreeGone.WithGuards(rules.FlagEdits...), Check: func(m *migration, found *transform.Findings) {
 			name, at := m.provider()
-			if m.Component != cloudManager && name == inTree && rules.IsInTreeGone(m.move(), m.stage) {
+			if m.Component != cloudManager && name == inTree && rules.IsInTreeGone(m.move(), m.Stage) {
 				rules.FindInTreeProvider(at, m.move(), found)
 			}
 		}},
@@ -113,7 +113,7 @@ func argumentRules() []rule {
 			Doc: "nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod CIDR.", Reason: leadermigration.NoNodeIPAM},
 			Check: func(m *migration, found *transform.Findings) {
 				if m.Component == cloudManager {
-					if m.target.NodeIPAM && m.ofProvider() {
+					if m.Target.NodeIPAM && m.ofProvider() {
 						found.At(m.argumentsAt(), "the cloud-controller-manager of AWS has no controller "+nodeIPAM+", which this migration would move to it", "leave out --nodeipam")
 					}
 					return
@@ -172,16 +172,16 @@ func (m *migration) Components(rule string) []rules.Component {
 	if ofKube := slices.Contains([]string{rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID}, rule); ofKube && m.Component != kubeManager {
 		return nil
 	}
-	if rule == rules.LeaseGrantMissing.ID && (len(m.related) == 0 || leadermigration.Granted(m.related, m.target.Lease())) {
+	if rule == rules.LeaseGrantMissing.ID && (len(m.related) == 0 || leadermigration.Granted(m.related, m.Target.Lease())) {
 		return nil
 	}
 	if rule == rules.LeaseTimingsUnsafe.ID {
 		if m.Doc != m.members[0].Doc {
 			return nil
 		}
-		return lists.Map(m.members, func(o *migration) rules.Component { return o.component(m.stage) })
+		return lists.Map(m.members, func(o *migration) rules.Component { return o.component(m.Stage) })
 	}
-	return []rules.Component{m.component(m.stage)}
+	return []rules.Component{m.component(m.Stage)}
 }
 
 // Charts are none: manifests have their manager themselves.
@@ -192,7 +192,7 @@ func (m *migration) Bundle() leadermigration.Bundle { return leadermigration.Bun
 
 func (m *migration) component(stage string) rules.Component {
 	provider, _ := m.provider()
-	return rules.Component{Name: m.Component, Args: m.arguments.List(), Provider: provider, Version: m.move().Reached(), Stage: stage, Target: m.target}
+	return rules.Component{Name: m.Component, Args: m.arguments.List(), Provider: provider, Version: m.move().Reached(), Stage: stage, Target: m.Target}
 }
 
 // ofProvider reports whether the manager is that of AWS.
@@ -318,6 +318,6 @@ func namesFile(flag string) bool {
 // Findings implements transform.Cluster.
 func (m *migration) Findings(stage string) []transform.Finding {
 	checked := *m
-	checked.stage = stage
-	return transform.FindingsOf(ruleTable(), &checked, stage, m.target.Accept)
+	checked.Stage = stage
+	return transform.FindingsOf(ruleTable(), &checked, stage, m.Target.Accept)
 }

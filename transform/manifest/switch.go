@@ -28,16 +28,16 @@ const nodeIPAM = "nodeipam"
 // and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
 	if m.Component != kubeManager {
-		return m.stages().Switched(stages.InOtherDocument("The manifest of kube-controller-manager makes it external; the cloud-controller-manager acquires the migration lease and needs no edit. The kubelets have no manifest, and become external at the end.",
+		return m.Switched(stages.InOtherDocument("The manifest of kube-controller-manager makes it external; the cloud-controller-manager acquires the migration lease and needs no edit. The kubelets have no manifest, and become external at the end.",
 			action.KubeletProvider(inTree, external, "once kube-controller-manager is external on every control-plane node", "")))
 	}
-	why, _ := m.stages().SwitchWhy(false, nil)
-	return m.stages().Switch(transform.Stage{
+	why, _ := m.SwitchWhy(false, nil)
+	return m.Switch(transform.Stage{
 		Why: why +
 			"The edit also removes its configuration, with mount and volume. Change one control-plane node at a time." +
-			stages.Also(m.target.NodeIPAM, " The nodeipam controller moves to the cloud-controller-manager as well, so kube-controller-manager stops running it.") + m.move().Why(),
+			stages.Also(m.Target.NodeIPAM, " The nodeipam controller moves to the cloud-controller-manager as well, so kube-controller-manager stops running it.") + m.move().Why(),
 		Prepare: stages.Credentials(m.move(), false, aws.OfKubernetes),
-		Change:  transform.ChangeOf(m.Doc, m.target, m.switchEdit, m.checkSwitch, m.switchUndo),
+		Change:  transform.ChangeOf(m.Doc, m.Target, m.switchEdit, m.checkSwitch, m.switchUndo),
 		After:   slices.Concat(m.rollOut(), m.providers(inTree, external, "at the end"), m.removeConfiguration()),
 		Caution: strings.TrimSpace("Return one node at a time to the old release, each with leader migration on. " + m.move().Caution()),
 
@@ -82,7 +82,7 @@ func (m *migration) switchEdit(e *yamledit.Edit) {
 // withoutIPAM returns the list of controllers that leaves nodeipam out, where the
 // operator moves it and the list does not say so yet.
 func (m *migration) withoutIPAM() (value string, changes bool) {
-	if !m.target.NodeIPAM {
+	if !m.Target.NodeIPAM {
 		return "", false
 	}
 	names := []string{"*"}
@@ -100,7 +100,7 @@ func (m *migration) withoutIPAM() (value string, changes bool) {
 // nothing else changed.
 func (m *migration) checkSwitch(after *migration) error {
 	p := promise{flags: append(joining(), providerFlag), configuration: true, release: m.move().Planned(), server: true}
-	if m.target.NodeIPAM {
+	if m.Target.NodeIPAM {
 		p.flags = append(p.flags, leadermigration.ControllersFlag)
 	}
 	server, _ := after.serverProvider()
@@ -115,7 +115,7 @@ func (m *migration) checkSwitch(after *migration) error {
 // move is the upgrade to the target version. A release of a distribution counts as
 // the release of Kubernetes that it is made from.
 func (m *migration) move() k8s.Upgrade {
-	to := cmp.Or(releaseOf(m.target.Version), m.target.Version)
+	to := cmp.Or(releaseOf(m.Target.Version), m.Target.Version)
 	return k8s.Upgrade{From: m.Version, To: to, Format: "a Kubernetes", Example: "v1.27.16", Is: isRelease}
 }
 
@@ -196,7 +196,7 @@ func (m *migration) switchUndo(e *transform.Reverse) {
 	at, _ := m.versionAt()
 	e.Fail(k8s.CheckRollback(m.Version, at))
 	back, err := *m, error(nil)
-	back.target, err = m.stages().Undone(e, at)
+	back.Target, err = m.Undone(e, at)
 	e.Fail(err)
 	if m.move().To == m.Version {
 		e.Usual(at, "the release before the switch was this one or an older one")
@@ -205,7 +205,7 @@ func (m *migration) switchUndo(e *transform.Reverse) {
 	m.withIPAM(e, &u)
 	m.arguments.Apply(e.Edit, u)
 	moveProvider(e.Edit, m.apiServer, external, inTree)
-	if !m.target.NoLeaderMigration {
+	if !m.Target.NoLeaderMigration {
 		back.join(e.Edit)
 	}
 }
@@ -213,7 +213,7 @@ func (m *migration) switchUndo(e *transform.Reverse) {
 // withIPAM lets kube-controller-manager run nodeipam again.
 func (m *migration) withIPAM(e *transform.Reverse, u *args.Update) {
 	a, found := m.flag(leadermigration.ControllersFlag)
-	if !m.target.NodeIPAM || !found {
+	if !m.Target.NodeIPAM || !found {
 		return
 	}
 	names := strings.Split(a.Value, ",")
@@ -230,7 +230,7 @@ func (m *migration) withIPAM(e *transform.Reverse, u *args.Update) {
 
 // disableUndo lets the cloud-controller-manager join the migration again.
 func (m *migration) disableUndo(e *transform.Reverse) {
-	if m.on(leaderFlag) && m.target.KeepLeaderMigration {
+	if m.on(leaderFlag) && m.Target.KeepLeaderMigration {
 		m.imageBack(e)
 	}
 	if !m.finished() || m.on(leaderFlag) {
@@ -245,7 +245,7 @@ func (m *migration) disableUndo(e *transform.Reverse) {
 // imageBack makes the choice for an image that the last stage may have moved: the one before
 // is nowhere in the file.
 func (m *migration) imageBack(e *transform.Reverse) {
-	tag := cmp.Or(m.target.ImageTag, ccm.TestedTag(m.target.Version))
+	tag := cmp.Or(m.Target.ImageTag, ccm.TestedTag(m.Target.Version))
 	if at, stated := m.versionAt(); tag != "" && tag == stated {
 		e.Usual(at, "the image was this one or that of another release")
 	}
@@ -285,7 +285,7 @@ func namesProvider(root yamledit.Node) bool {
 func (m *migration) registrationStages() []transform.Listed {
 	const others = "This document is for the kubelets of new nodes; the plans of the managers have this stage."
 	not := func() transform.Stage { return stages.InOtherDocument(others) }
-	return m.stages().InOrder(stages.Set{Grant: not, Enable: not, Install: not, Cordon: not, Switch: m.registrationSwitch, Uncordon: not, Disable: not})
+	return m.InOrder(stages.Set{Grant: not, Enable: not, Install: not, Cordon: not, Switch: m.registrationSwitch, Uncordon: not, Disable: not})
 }
 
 // registrationSwitch makes the kubelets of nodes to come external. Those that run
@@ -298,7 +298,7 @@ func (m *migration) registrationSwitch() transform.Stage {
 	return transform.Stage{
 		Why: "kubeadm passes these arguments to the kubelet of a node that it initializes or joins: the edit affects new nodes, not existing ones. " +
 			"An external kubelet waits for a cloud-controller-manager to initialize its node, so use this file for new nodes only after the switch of the managers.",
-		Change:      transform.ChangeOf(m.Doc, m.target, edit, m.checkRegistration, m.registrationUndo),
+		Change:      transform.ChangeOf(m.Doc, m.Target, edit, m.checkRegistration, m.registrationUndo),
 		After:       []action.Action{action.KubeletProvider(inTree, external, "at the end", "")},
 		UndoBefore:  []action.Action{action.KubeletProvider(external, inTree, "first", "")},
 		AfterManual: lists.If(name == inTree, rules.TheChart...),
@@ -332,17 +332,17 @@ func (m *migration) checkRegistration(after *migration) error {
 // aws, CurrentNodeName).
 func (m *migration) nodeRename(found *transform.Findings) {
 	name, at := m.provider()
-	switches := name == inTree || name == external && m.stage != "" && m.target.Named[Name]
-	if m.Component == cloudManager || m.isNamed() || !switches || !rules.NamesOpen(m.target) {
+	switches := name == inTree || name == external && m.Stage != "" && m.Target.Named[Name]
+	if m.Component == cloudManager || m.isNamed() || !switches || !rules.NamesOpen(m.Target) {
 		return
 	}
-	if list := m.target.HostNames.Changes(); len(list) > 0 {
-		rules.RenameAt(at, m.stage, "external renames "+rules.Some(list)+": in-tree kubelets name their nodes after the private DNS names of the instances, external kubelets use the host name, and each of these registers as a new Node",
+	if list := m.Target.HostNames.Changes(); len(list) > 0 {
+		rules.RenameAt(at, m.Stage, "external renames "+rules.Some(list)+": in-tree kubelets name their nodes after the private DNS names of the instances, external kubelets use the host name, and each of these registers as a new Node",
 			"set the host name of each machine, or --hostname-override of its kubelet, to the name of its Node; or accept the new names with --accept node-rename", found)
 		return
 	}
-	rules.RenameAt(at, m.stage, "in-tree kubelets name their nodes after the private DNS names of the instances, regardless of the host names; external kubelets use the host name, and a node whose name changes registers as a new Node, whose name the cloud-controller-manager cannot resolve",
-		cmp.Or(rules.NamesMissing(m.target, "accept the new names with --accept node-rename"), "show with --host-names that every node's name equals its host name; or compare it with its --hostname-override, and use --end-state external"), found)
+	rules.RenameAt(at, m.Stage, "in-tree kubelets name their nodes after the private DNS names of the instances, regardless of the host names; external kubelets use the host name, and a node whose name changes registers as a new Node, whose name the cloud-controller-manager cannot resolve",
+		cmp.Or(rules.NamesMissing(m.Target, "accept the new names with --accept node-rename"), "show with --host-names that every node's name equals its host name; or compare it with its --hostname-override, and use --end-state external"), found)
 }
 
 // isNamed reports whether kubeadm names the node as EC2 does. kubeadm passes the name

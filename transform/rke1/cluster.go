@@ -329,7 +329,7 @@ func (c *Cluster) usesMetadata() bool {
 // is external already keeps what it has: its nodes would be renamed.
 func (m *migration) wantsMetadata() bool {
 	return m.provider() == inTree && !m.usesMetadata() && !m.ownNames() && metadataSupported(m.move().Reached()) &&
-		!slices.Contains(m.target.Accept, ruleMetadataUnset)
+		!slices.Contains(m.Target.Accept, ruleMetadataUnset)
 }
 
 // isPrivate reports whether an address is one that EC2 may have given to the

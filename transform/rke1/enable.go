@@ -22,15 +22,15 @@ import (
 // Bundle holds the manifests that RKE applies with each run and never prunes.
 // What addons_include names is not in the file and stays as it is.
 func (m *migration) Bundle() leadermigration.Bundle {
-	return leadermigration.Bundle{Holder: m.Config, Key: m.spelling.of(addonsKey), Lease: m.target.Lease()}
+	return leadermigration.Bundle{Holder: m.Config, Key: m.spelling.of(addonsKey), Lease: m.Target.Lease()}
 }
 
 // grantMigrationLease adds a Role and RoleBinding for the migration lease to
 // addons.
 func (m *migration) grantMigrationLease() transform.Stage {
-	name, kinds := m.target.Lease(), "role,rolebinding"
-	return m.stages().Grant(transform.Stage{
-		Change:  transform.ChangeOf(m.Doc, m.target, m.grantEdit, m.checkGrant, m.Bundle().Revoke),
+	name, kinds := m.Target.Lease(), "role,rolebinding"
+	return m.Grant(transform.Stage{
+		Change:  transform.ChangeOf(m.Doc, m.Target, m.grantEdit, m.checkGrant, m.Bundle().Revoke),
 		Skipped: m.neverGranted,
 		After:   []action.Action{m.taken()},
 		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until you delete them; at that point no manager may have the flag.",
@@ -59,9 +59,9 @@ func (m *migration) checkGrant(after *migration) error {
 
 // enableLeaderMigration gives kube-controller-manager the flag.
 func (m *migration) enableLeaderMigration() transform.Stage {
-	return m.stages().Enable(transform.Stage{
+	return m.Enable(transform.Stage{
 		Why:       stages.Also(m.configured(), " A LeaderMigrationConfiguration, in a folder that RKE mounts, lists these controllers.") + " RKE restarts it on one control plane after the other.",
-		Change:    transform.ChangeOf(m.Doc, m.target, m.enableEdit, m.checkEnable, m.enableUndo),
+		Change:    transform.ChangeOf(m.Doc, m.Target, m.enableEdit, m.checkEnable, m.enableUndo),
 		Skipped:   func() bool { return m.neverGranted() && !m.migrates() && (m.file == nil || !m.file.Migrates()) },
 		Before:    lists.If(m.configured(), action.PlaceFile(leadermigration.ConfigFile, managerConfig, "before the edit, on every control-plane node: kube-controller-manager exits without the file; plan --out writes it")),
 		After:     []action.Action{m.taken()},
@@ -174,11 +174,11 @@ const (
 // configured reports whether the managers get a configuration each: the operator
 // asked for it, or kube-controller-manager has one already.
 func (m *migration) configured() bool {
-	return !m.target.NoLeaderMigration && (m.generates() || m.configFile() == managerConfig)
+	return !m.Target.NoLeaderMigration && (m.generates() || m.configFile() == managerConfig)
 }
 
 func (m *migration) generates() bool {
-	return m.target.LeaderMigrationConfig == transform.ConfigGenerate
+	return m.Target.LeaderMigrationConfig == transform.ConfigGenerate
 }
 
 // configFile returns the file that kube-controller-manager reads its configuration
@@ -199,7 +199,7 @@ func (m *migration) leaderArgs() []args.Arg {
 
 // timings are the timings of short leases that the manager lacks, where it gets them.
 func (m *migration) timings() []args.Arg {
-	return leadermigration.Missing(m.target.ShortLeases, m.argsOf(manager), leadermigration.KubeTimings())
+	return leadermigration.Missing(m.Target.ShortLeases, m.argsOf(manager), leadermigration.KubeTimings())
 }
 
 // leaving are the flags that go with the switch. A configuration goes only where
@@ -216,7 +216,7 @@ func (m *migration) enableFiles() ([]action.File, error) {
 	if !m.configured() {
 		return nil, nil
 	}
-	text, err := leadermigration.Make(leadermigration.Config{Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.target.LeaseName})
+	text, err := leadermigration.Make(leadermigration.Config{Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.Target.LeaseName})
 	return []action.File{{Name: leadermigration.ConfigFile, Content: text}}, err
 }
 
@@ -230,13 +230,13 @@ func (m *migration) configFiles() ([]action.File, error) {
 	if !m.configured() {
 		return nil, nil
 	}
-	text, err := ccm.MigrationConfigManifest(m.Config, m.Version, m.chartOptions(m.Version).Tag(), m.target.LeaseName)
+	text, err := ccm.MigrationConfigManifest(m.Config, m.Version, m.chartOptions(m.Version).Tag(), m.Target.LeaseName)
 	return []action.File{{Name: configMapFile, Content: text}}, err
 }
 
 // dropConfig is what is left to do when the chart has let go of its configuration.
 func (m *migration) dropConfig() []action.Action {
-	return lists.If(m.configured() && !m.target.KeepLeaderMigration, action.DeleteObject(leadermigration.Namespace, "configmap", ccm.MigrationConfigMap))
+	return lists.If(m.configured() && !m.Target.KeepLeaderMigration, action.DeleteObject(leadermigration.Namespace, "configmap", ccm.MigrationConfigMap))
 }
 
 // configNotMounted finds one that is not in the manager's container.

@@ -67,10 +67,8 @@ func Format() transform.Format {
 // migration is a cluster and what its operator wants.
 type migration struct {
 	*Cluster
-	file     *ccm.Chart // of the values file; nil where the operator names none
-	target   transform.Target
-	electors stages.Electors // nothing of a cluster that lint opened
-	stage    string          // the one that rules check the document after; "" for the document as it is
+	file *ccm.Chart // of the values file; nil where the operator names none
+	stages.Migration
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
@@ -88,16 +86,16 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := cmp.Or(err, m.checkOneManager(), m.checkOwnValues()); err != nil {
 		return nil, err
 	}
-	m.electors = m.managing()
+	m.Electors = m.managing()
 	// Without a values file no document shows the image of the cloud-controller-manager.
 	check := func() error {
-		return checkMinor(m.move().At, m.target.Version, "choose one of these with --target-version")
+		return checkMinor(m.move().At, m.Target.Version, "choose one of these with --target-version")
 	}
 	path := k8s.UpgradePath{Migrated: m.migrated, OldImage: m.oldImage, Newest: newestOf, Check: check}
-	if m.target, err = m.move().Decide(m.target, path); err != nil {
+	if m.Target, err = m.move().Decide(m.Target, path); err != nil {
 		return nil, err
 	}
-	m.target, err = m.stages().Timed(m.Config)
+	m.Target, err = m.Timed(m.Config)
 	return m, cmp.Or(err, m.chartOptions(m.Version).CheckMounting(m.Config))
 }
 
@@ -119,17 +117,14 @@ func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 // migrationOf also reads the file with the values of the chart, which the operator names, as no document of RKE does: it comes
 // after the one that names the cluster.
 func migrationOf(c *Cluster, docs []*yamledit.Document, target transform.Target) (m *migration, err error) {
-	m = &migration{Cluster: c, target: target}
+	m = &migration{Cluster: c, Migration: stages.Migration{Target: target, Selector: controlPlaneNodeLabel}}
 	if len(docs) > 1 {
 		m.file = new(ccm.Chart)
 		*m.file, err = ccm.FromValues(docs[1].Root())
 	}
-	m.target = target.In(m.situation())
+	m.Target = target.In(m.situation())
 	return m, err
 }
-
-// Chosen implements transform.Cluster.
-func (m *migration) Chosen() transform.Target { return m.target }
 
 // Identity implements transform.Cluster.
 func (m *migration) Identity() transform.Identity {
@@ -146,7 +141,7 @@ func (m *migration) Documents() []*yamledit.Document {
 
 // Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Listed {
-	return m.stages().InOrder(stages.Set{
+	return m.InOrder(stages.Set{
 		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
 		Cordon: m.cordon().Stage, Switch: m.switchToExternal, Uncordon: m.cordon().Release,
 		Disable: m.disableLeaderMigration,
@@ -155,17 +150,12 @@ func (m *migration) Stages() []transform.Listed {
 	})
 }
 
-// stages is what all formats have in common of them.
-func (m *migration) stages() stages.Cluster {
-	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors}
-}
-
 // managing are the managers of the file, and of the one with the chart's values.
 func (m *migration) managing() stages.Electors {
 	e := stages.Electors{At: m.Config, Cluster: semver.MajorMinor(m.Version), Release: semver.MajorMinor(m.chartOptions(m.Version).Tag()), Kube: m.argsOf(manager)}
 	if m.file != nil {
 		chart := m.file // which helm may not have installed yet
-		e.Show(chart.Args(), chart.ImageTag(), chart.Migrates(), m.isExternal() && m.target.Situation != transform.Broken)
+		e.Show(chart.Args(), chart.ImageTag(), chart.Migrates(), m.isExternal() && m.Target.Situation != transform.Broken)
 		e.Runs = chart.Migrates()
 	}
 	docs, _ := m.Bundle().Documents()
@@ -180,7 +170,7 @@ const controlPlaneNodeLabel = "node-role.kubernetes.io/controlplane=true"
 
 func (m *migration) cordon() stages.Cordoning {
 	return stages.Cordoning{
-		Target: m.target, Workers: m.workers(), Selector: controlPlaneNodeLabel, Cluster: m.Name,
+		Target: m.Target, Workers: m.workers(), Selector: controlPlaneNodeLabel, Cluster: m.Name,
 		Why:        "Part of the published procedure: no new workload starts on a control plane while it switches. The lease guarantees one leader, not the cordon, and the cordon blocks no pod of the cloud-controller-manager.",
 		ReleaseWhy: "RKE uncordons every node at the end of its run, also those that an administrator cordoned on purpose; this stage uncordons the remaining nodes and removes the annotations.",
 	}

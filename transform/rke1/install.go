@@ -44,10 +44,10 @@ func (m *migration) installCCM() transform.Stage {
 	}
 	if m.lacksManager() {
 		s.Why = "RKE has no charts in its file. Check the cluster first; the commands after that install the chart, and are for a cluster without one."
-		return m.stages().InstalledNotInFile(s)
+		return m.InstalledNotInFile(s)
 	}
 	s.Prepare, s.Uncounted = aws.ManagerNeeds(m.cloudConfig()), m.runsManager() // the file shows one
-	return m.stages().Install(s, "do the two immediately after each other")
+	return m.Install(s, "do the two immediately after each other")
 }
 
 // uninstalled takes the release out of the cluster.
@@ -62,7 +62,7 @@ func (m *migration) uninstalled() []action.Action {
 // cloud-controller-manager is in its documents: the chart never is in that of RKE. In a broken
 // cluster it comes after the switch.
 func (m *migration) lacksManager() bool {
-	return m.isExternal() && !m.Manager().Exists() && m.target.Situation != transform.Broken
+	return m.isExternal() && !m.Manager().Exists() && m.Target.Situation != transform.Broken
 }
 
 // runsManager reports whether addons run a cloud-controller-manager, or cannot be
@@ -77,7 +77,7 @@ func (m *migration) runsManager() bool {
 // of the operator, a person first compares them with those of the release.
 func (m *migration) helmOver(file, why string) []action.Action {
 	upgrade := m.helm(file, why)
-	if m.target.Values != nil {
+	if m.Target.Values != nil {
 		return []action.Action{upgrade}
 	}
 	return []action.Action{
@@ -94,7 +94,7 @@ func (m *migration) helm(file, why string) action.Action {
 }
 
 func (m *migration) chartOptions(version string) ccm.Options {
-	o := ccm.OptionsFor(m.target, Name, version, m.cloudConfig() != "")
+	o := ccm.OptionsFor(m.Target, Name, version, m.cloudConfig() != "")
 	o.MigrationConfig = m.configured()
 	return o
 }
@@ -126,8 +126,8 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.file != nil {
 		return m.disableByValues()
 	}
-	s := transform.Stage{Why: m.stages().DisableWhy() + m.copyWhy()}
-	if m.target.KeepLeaderMigration && !m.move().Planned() {
+	s := transform.Stage{Why: m.DisableWhy() + m.copyWhy()}
+	if m.Target.KeepLeaderMigration && !m.move().Planned() {
 		s.Why = "Not needed: leader migration stays on, and the image has the cluster's minor already."
 		return s
 	}
@@ -135,15 +135,15 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	s.After = append(s.After, m.dropConfig()...)
 	s.UndoAfter = slices.Concat(m.configActions(), m.helmOver(valuesFile, "roll the chart back to the values of the migration"), []action.Action{stages.Rollout("wait for the new pods")})
 	s.Files = m.finalFiles
-	return m.stages().Disable(s)
+	return m.Disable(s)
 }
 
 func (m *migration) finalFiles() ([]action.File, error) {
 	o := m.chartOptions(m.move().Reached())
-	o.LeaderMigration = m.target.KeepLeaderMigration
-	o.MigrationConfig = o.MigrationConfig && m.target.KeepLeaderMigration
+	o.LeaderMigration = m.Target.KeepLeaderMigration
+	o.MigrationConfig = o.MigrationConfig && m.Target.KeepLeaderMigration
 	stop := func(c ccm.Chart, e *yamledit.Edit) {
-		c.StopMigrating(ccm.Edits{File: e}, c.FinalTag(m.target, Name, o.Minor), m.target.KeepLeaderMigration)
+		c.StopMigrating(ccm.Edits{File: e}, c.FinalTag(m.Target, Name, o.Minor), m.Target.KeepLeaderMigration)
 	}
 	switch {
 	case o.MigrationConfig && !leadermigration.SameNames(o.Tag(), o.Minor):

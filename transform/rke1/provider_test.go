@@ -27,8 +27,8 @@ func TestTheSituationFollowsFromReleaseAndProvider(t *testing.T) {
 		{"external, with nothing of leader migration", "v1.28.15-rancher1-1", isOut, transform.Rescued},
 	} {
 		m := opened(t, at(c.version, c.config), transform.Target{})
-		assert.Equal(t, m.target.Situation, c.want, c.name)
-		assert.Truef(t, m.target.NoLeaderMigration != c.want.HasInTreeProvider(), "%s: leader migration", c.name)
+		assert.Equal(t, m.Target.Situation, c.want, c.name)
+		assert.Truef(t, m.Target.NoLeaderMigration != c.want.HasInTreeProvider(), "%s: leader migration", c.name)
 	}
 }
 

@@ -77,7 +77,7 @@ func clusterRules() []rule {
 		// It is about the provider's name, or else an argument of a component.
 		{Rule: rules.InTreeGone, Check: func(m *migration, found *transform.Findings) {
 			image := m.get(imagesKey, kubernetesKey)
-			if m.provider() == inTree && !m.isExternal() && rules.FindInTreeImage(image, found) || !rules.IsInTreeGone(m.move(), m.stage) {
+			if m.provider() == inTree && !m.isExternal() && rules.FindInTreeImage(image, found) || !rules.IsInTreeGone(m.move(), m.Stage) {
 				return
 			}
 			if m.provider() == inTree {
@@ -147,7 +147,7 @@ func clusterRules() []rule {
 			Doc: "The provider is external-aws, and neither useInstanceMetadataHostname nor a hostname_override names a node: it loses the name from EC2 and registers as a new Node. If you accept the rule, the switch does not set the former."}.Because(
 			"The node loses the name that it has from EC2, and registers as a new Node.", transform.SourceRKE, "Set useInstanceMetadataHostname: true, as the switch does.", "For machines that were registered with their own --node-name; then the switch does not set it."),
 			Check: func(m *migration, found *transform.Findings) {
-				if !m.isNamedExternal() || m.usesMetadata() || !m.lacksOwnName() || m.target.HostNames.Equal() {
+				if !m.isNamedExternal() || m.usesMetadata() || !m.lacksOwnName() || m.Target.HostNames.Equal() {
 					return
 				}
 				fix := upgradeForMetadata
@@ -192,7 +192,7 @@ func clusterRules() []rule {
 					return
 				}
 				at := m.near(m.get(providerKey, nameKey))
-				rke, rancher := m.target.RKEVersion, m.target.RancherVersion
+				rke, rancher := m.Target.RKEVersion, m.Target.RancherVersion
 				switch {
 				case rke != "" && !k8s.Since("v"+strings.TrimPrefix(rke, "v"), "v1.4.15"):
 					found.At(at, needsRKE+", and --rke-version is older", "upgrade RKE first")
@@ -244,12 +244,12 @@ func (m *migration) isNamedExternal() bool { return m.Read.CloudProvider.Name ==
 // Charts are the values file, if there is one. No stage before install-ccm, which puts it right, waits
 // for it.
 func (m *migration) Charts(string) []rules.Chart {
-	if m.file == nil || rules.BeforeChart(m.stage, m.target) {
+	if m.file == nil || rules.BeforeChart(m.Stage, m.Target) {
 		return nil
 	}
 	label, _, _ := strings.Cut(controlPlaneNodeLabel, "=")
 	return []rules.Chart{{
-		Chart: *m.file, Format: Name, Release: m.Version, External: m.isExternal(), Target: m.target,
+		Chart: *m.file, Format: Name, Release: m.Version, External: m.isExternal(), Target: m.Target,
 		Nodes: m.chartNodes, Label: label, At: m.valuesFinding,
 	}}
 }
@@ -265,11 +265,11 @@ func (m *migration) rancherUnfit(found *transform.Findings, at yamledit.Node, v 
 	const retry = "set --rancher-version to the one that applies the change"
 	switch {
 	case !v.Known:
-		found.At(at, "external-aws needs Rancher "+knowExternal+", and Rancher "+m.target.RancherVersion+" is none that is known", retry)
+		found.At(at, "external-aws needs Rancher "+knowExternal+", and Rancher "+m.Target.RancherVersion+" is none that is known", retry)
 	case v.ExternalProvider == "":
-		found.At(at, "Rancher "+m.target.RancherVersion+" provisions no RKE clusters: 2.12 removed RKE", "migrate with Rancher "+knowExternal+"; "+retry)
+		found.At(at, "Rancher "+m.Target.RancherVersion+" provisions no RKE clusters: 2.12 removed RKE", "migrate with Rancher "+knowExternal+"; "+retry)
 	case !v.Since(v.ExternalProvider):
-		found.At(at, "external-aws needs Rancher "+knowExternal+", and "+m.target.RancherVersion+" is older", "upgrade Rancher first")
+		found.At(at, "external-aws needs Rancher "+knowExternal+", and "+m.Target.RancherVersion+" is older", "upgrade Rancher first")
 	}
 }
 
@@ -357,7 +357,7 @@ func (m *migration) Components(rule string) (list []rules.Component) {
 	}
 	for _, s := range gateServices {
 		if !alone || s[0] == manager {
-			list = append(list, rules.Component{Name: s[1], Args: m.argsOf(s[0]), Provider: m.component(s[0]), Version: m.move().Reached(), Stage: m.stage, Target: m.target})
+			list = append(list, rules.Component{Name: s[1], Args: m.argsOf(s[0]), Provider: m.component(s[0]), Version: m.move().Reached(), Stage: m.Stage, Target: m.Target})
 		}
 	}
 	if rule == rules.LeaseTimingsUnsafe.ID {
@@ -369,9 +369,9 @@ func (m *migration) Components(rule string) (list []rules.Component) {
 // cloudManagers are those that ask for leases. One of addons or of the values file may run already, so its timings count
 // after every stage.
 func (m *migration) cloudManagers() []rules.Component {
-	list := rules.WorkloadComponents(m.Bundle(), m.target)
+	list := rules.WorkloadComponents(m.Bundle(), m.Target)
 	if m.file != nil {
-		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: m.file.Placed(), Version: m.file.ImageMinor(), Target: m.target})
+		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: m.file.Placed(), Version: m.file.ImageMinor(), Target: m.Target})
 	}
 	return list
 }
@@ -379,8 +379,8 @@ func (m *migration) cloudManagers() []rules.Component {
 // Findings implements transform.Cluster.
 func (m *migration) Findings(stage string) []transform.Finding {
 	checked := *m
-	checked.stage = stage
-	return transform.FindingsOf(ruleTable(), &checked, stage, m.target.Accept)
+	checked.Stage = stage
+	return transform.FindingsOf(ruleTable(), &checked, stage, m.Target.Accept)
 }
 
 // Fixes implements transform.Fixer.

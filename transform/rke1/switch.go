@@ -25,13 +25,13 @@ import (
 // manager with the flag holds the lease and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
 	why, noGap := m.switchWhy()
-	return m.stages().Switch(transform.Stage{
+	return m.Switch(transform.Stage{
 		NoGap:       noGap,
 		AfterManual: lists.If(m.hidesManager(), rules.TheChart...),
 		Why: why +
 			"A block awsCloudProvider would turn the provider back to aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
 		Prepare: m.credentials(),
-		Change:  transform.ChangeOf(m.Doc, m.target, m.switchEdit, m.checkSwitch, m.switchUndo),
+		Change:  transform.ChangeOf(m.Doc, m.Target, m.switchEdit, m.checkSwitch, m.switchUndo),
 		After:   []action.Action{m.taken()},
 		Caution: m.move().Caution(),
 
@@ -48,11 +48,11 @@ func (m *migration) credentials() action.Preparation {
 
 // switchWhy states what the switch repairs in a file that RKE refuses.
 func (m *migration) switchWhy() (why string, noGap bool) {
-	if m.target.Situation == transform.Broken {
+	if m.Target.Situation == transform.Broken {
 		return brokenWhy, false
 	}
 	made := !slices.ContainsFunc(components, func(service string) bool { return m.component(service) != external })
-	why, noGap = m.stages().SwitchWhy(made, transform.EditOf(m.Doc, m.switchEdit))
+	why, noGap = m.SwitchWhy(made, transform.EditOf(m.Doc, m.switchEdit))
 	return why, noGap && !args.Enables(m.argsOf(manager), leaderFlag)
 }
 
@@ -65,7 +65,7 @@ const brokenWhy = "RKE refuses the provider aws from Kubernetes 1.27 on, before 
 // it runs: helm installs its chart, also with the operator's values. A cluster that is external
 // already needs no more order.
 func (m *migration) hidesManager() bool {
-	return !m.isExternal() && !m.runsManager() && m.target.Situation != transform.Broken
+	return !m.isExternal() && !m.runsManager() && m.Target.Situation != transform.Broken
 }
 
 func (m *migration) metadataWhy() string {
@@ -178,7 +178,7 @@ func (m *migration) switchUndo(e *transform.Reverse) {
 		return
 	}
 	name, back, err := m.get(providerKey, nameKey), *m, error(nil)
-	back.target, err = m.stages().Undone(e, name)
+	back.Target, err = m.Undone(e, name)
 	e.Fail(err)
 	m.checkRollback(e)
 	if text, _ := name.String(); text != externalName {
@@ -187,7 +187,7 @@ func (m *migration) switchUndo(e *transform.Reverse) {
 	e.Set(name, inTree)
 	m.metadataBack(e)
 	m.componentsBack(e)
-	if !m.target.NoLeaderMigration {
+	if !m.Target.NoLeaderMigration {
 		back.setFlag(e.Edit)
 	}
 }
@@ -196,13 +196,13 @@ func (m *migration) switchUndo(e *transform.Reverse) {
 // what is needed for it.
 func (m *migration) checkRollback(e *transform.Reverse) {
 	e.Fail(k8s.CheckRollback(m.Version, m.get(versionKey)))
-	if m.target.Version == m.Version {
+	if m.Target.Version == m.Version {
 		e.Usual(m.get(versionKey), "the release before the switch was this one or an older one")
 	}
 	if own := m.get(providerKey, customKey); own.Exists() {
 		e.Usual(own, "this text existed before or came from a block "+awsKey)
 	}
-	if !m.target.NoLeaderMigration {
+	if !m.Target.NoLeaderMigration {
 		e.Fail(m.Bundle().CheckGranted())
 	}
 }

@@ -30,7 +30,7 @@ import (
 // move is the upgrade to the target version.
 func (m *migration) move() k8s.Upgrade {
 	return k8s.Upgrade{
-		From: m.Version, To: m.target.Version,
+		From: m.Version, To: m.Target.Version,
 		At: m.get(versionKey), Holder: m.Config,
 		Format: "an RKE", Example: "v1.27.16-rancher1-1", Is: isRelease,
 	}
@@ -39,16 +39,16 @@ func (m *migration) move() k8s.Upgrade {
 // migrated reports whether no edit of a stage is left to do on the release of now.
 func (m *migration) migrated() bool {
 	now := *m
-	now.target.Version = ""
+	now.Target.Version = ""
 	return m.isExternal() && plan.Complete(&now)
 }
 
 // upgradeKubernetes moves the release.
 func (m *migration) upgradeKubernetes() transform.Stage {
-	return m.stages().Upgrade(transform.Stage{
+	return m.Upgrade(transform.Stage{
 		Why:     "RKE upgrades one control plane after another, then the workers.",
 		Prepare: m.credentials(),
-		Change:  transform.ChangeOf(m.Doc, m.target, m.upgradeEdit, m.checkUpgrade, nil),
+		Change:  transform.ChangeOf(m.Doc, m.Target, m.upgradeEdit, m.checkUpgrade, nil),
 		After:   []action.Action{m.taken()},
 	})
 }
@@ -73,9 +73,9 @@ func (m *migration) upgradeCCM() transform.Stage {
 		return m.upgradeByValues()
 	}
 	if m.runsManager() {
-		return m.stages().UpgradeNotInFile(ccm.DefaultTag(Name, semver.MajorMinor(m.move().Reached())), transform.Stage{})
+		return m.UpgradeNotInFile(ccm.DefaultTag(Name, semver.MajorMinor(m.move().Reached())), transform.Stage{})
 	}
-	return m.stages().UpgradedCCM(transform.Stage{
+	return m.UpgradedCCM(transform.Stage{
 		Why:   "RKE has no charts in its file." + m.copyWhy(),
 		After: append(m.helmOver(m.upgradeValues(), "upgrade the chart to the values of the minor; plan --out writes them"), stages.Rollout("wait for the new pods")),
 		Files: m.upgradeFiles,

@@ -33,7 +33,7 @@ func isValues(doc *yamledit.Document) bool { return !IsCluster(doc) && ccm.Check
 
 // checkOneManager refuses a chart next to a manager that addons run.
 func (m *migration) checkOneManager() error {
-	values := m.target.Values
+	values := m.Target.Values
 	if m.file != nil {
 		values = m.file.Root.Document()
 	}
@@ -57,7 +57,7 @@ func (m *migration) Manager() yamledit.Node {
 // finalTag returns the image tag that the chart has to have at the end, or "" to keep the one it
 // has.
 func (m *migration) finalTag() string {
-	return m.file.FinalTag(m.target, Name, semver.MajorMinor(m.Version))
+	return m.file.FinalTag(m.Target, Name, semver.MajorMinor(m.Version))
 }
 
 // oldImage reports whether the file has an image of an earlier minor.
@@ -86,7 +86,7 @@ func (m *migration) valuesFinding(message, fix string, path ...string) transform
 // valuesFor returns the values with which helm installs the chart: those for the cluster's minor,
 // or a copy of the operator's own file with what the options require, and with another edit if there is one.
 func (m *migration) valuesFor(o ccm.Options, then func(ccm.Chart, *yamledit.Edit)) (string, error) {
-	if m.target.Values == nil {
+	if m.Target.Values == nil {
 		text, _ := ccm.Values(o, m.controlPlaneNodes())
 		return text, nil
 	}
@@ -102,7 +102,7 @@ func (m *migration) valuesFor(o ccm.Options, then func(ccm.Chart, *yamledit.Edit
 
 // completed is the operator's own file with what the options require.
 func (m *migration) completed(o ccm.Options) (*yamledit.Document, error) {
-	return edited(m.target.Values, func(c ccm.Chart, e *yamledit.Edit) { c.CompleteValues(e, o, m.chartNodes()) })
+	return edited(m.Target.Values, func(c ccm.Chart, e *yamledit.Edit) { c.CompleteValues(e, o, m.chartNodes()) })
 }
 
 // edited is a values file after an edit.
@@ -119,15 +119,15 @@ func edited(values *yamledit.Document, queue func(ccm.Chart, *yamledit.Edit)) (*
 
 // copyWhy says what becomes of the operator's own file.
 func (m *migration) copyWhy() string {
-	if m.target.Values == nil {
+	if m.Target.Values == nil {
 		return ""
 	}
-	return " helm gets a copy of " + m.target.Values.File() + " with what the stage requires: put the same into the file, or the next upgrade of the release reverts it; plan --cluster with --out writes the copy."
+	return " helm gets a copy of " + m.Target.Values.File() + " with what the stage requires: put the same into the file, or the next upgrade of the release reverts it; plan --cluster with --out writes the copy."
 }
 
 // checkOwnValues refuses a file of the operator that cannot be completed, before a stage needs it.
 func (m *migration) checkOwnValues() error {
-	if m.target.Values == nil {
+	if m.Target.Values == nil {
 		return nil
 	}
 	_, err := m.completed(m.chartOptions(m.Version))
@@ -136,11 +136,11 @@ func (m *migration) checkOwnValues() error {
 
 // installByValues completes the values file, with which the operator installs the chart.
 func (m *migration) installByValues() transform.Stage {
-	return m.stages().Install(transform.Stage{
+	return m.Install(transform.Stage{
 		Why: "The edit adds to the values file what the migration requires and keeps everything else; helm then installs the chart, or upgrades its release, with that file. " +
 			"The chart is pinned, and the image has the minor version of the cluster.",
 		Prepare:    aws.ManagerNeeds(m.cloudConfig()),
-		Change:     transform.ChangeOf(m.file.Root.Document(), m.target, m.completeValues, m.checkCompleted, m.uncompleteValues),
+		Change:     transform.ChangeOf(m.file.Root.Document(), m.Target, m.completeValues, m.checkCompleted, m.uncompleteValues),
 		Before:     append(m.cloudConfigActions(), m.configActions()...),
 		After:      []action.Action{m.helmWithValues("install the chart with the values file"), stages.FirstRollout("")},
 		UndoBefore: m.uninstalled(),
@@ -155,10 +155,10 @@ func (m *migration) helmWithValues(why string) action.Action {
 }
 
 func (m *migration) completeValues(e *yamledit.Edit) {
-	if m.isExternal() && m.target.Situation != transform.Broken && !m.file.Migrates() {
+	if m.isExternal() && m.Target.Situation != transform.Broken && !m.file.Migrates() {
 		return // it has left the migration, or never took part
 	}
-	if !m.target.Situation.HasInTreeProvider() {
+	if !m.Target.Situation.HasInTreeProvider() {
 		m.file.StopMigrating(ccm.Edits{File: e}, m.finalTag(), false)
 	}
 	m.file.CompleteValues(e, m.chartOptions(m.Version), m.chartNodes())
@@ -192,21 +192,21 @@ func (m *migration) uncompleteValues(e *transform.Reverse) {
 // disableByValues takes the chart out of the migration.
 func (m *migration) disableByValues() transform.Stage {
 	leave := func(e *yamledit.Edit) {
-		m.file.StopMigrating(ccm.Edits{File: e}, m.finalTag(), m.target.KeepLeaderMigration)
+		m.file.StopMigrating(ccm.Edits{File: e}, m.finalTag(), m.Target.KeepLeaderMigration)
 	}
 	s := transform.Stage{
-		Why:    m.stages().DisableWhy(),
-		Change: transform.ChangeOf(m.file.Root.Document(), m.target, leave, m.checkLeft, m.rejoinMigration),
+		Why:    m.DisableWhy(),
+		Change: transform.ChangeOf(m.file.Root.Document(), m.Target, leave, m.checkLeft, m.rejoinMigration),
 		Early:  func() bool { return !m.isExternal() },
 		After:  []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
 	}
 	s.After = append(s.After, m.dropConfig()...)
 	s.UndoAfter = append(m.configActions(), m.helmWithValues("roll the release back to the values of the migration"), stages.Rollout("wait for the new pods"))
-	return m.stages().Disable(s)
+	return m.Disable(s)
 }
 
 func (m *migration) checkLeft(after *migration) error {
-	if err := m.check(after, nothing); err != nil || m.target.KeepLeaderMigration {
+	if err := m.check(after, nothing); err != nil || m.Target.KeepLeaderMigration {
 		return err
 	}
 	return after.file.CheckLeft()
@@ -216,7 +216,7 @@ func (m *migration) checkLeft(after *migration) error {
 // minor.
 func (m *migration) rejoinMigration(e *transform.Reverse) {
 	chart := m.file
-	if !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
+	if !m.isExternal() || chart.Migrates() && !m.Target.KeepLeaderMigration {
 		return
 	}
 	root := m.file.Root
@@ -225,7 +225,7 @@ func (m *migration) rejoinMigration(e *transform.Reverse) {
 	}
 	o := m.chartOptions(m.Version)
 	o.CloudConfig = args.Has(chart.Args(), "cloud-config")
-	if m.target.Version == m.Version || !m.writtenByUs(o) {
+	if m.Target.Version == m.Version || !m.writtenByUs(o) {
 		e.Usual(root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments")
 	}
 	if chart.Migrates() {
@@ -245,8 +245,8 @@ func (m *migration) writtenByUs(o ccm.Options) bool {
 // upgradeByValues moves the image of the chart to the cluster's minor.
 func (m *migration) upgradeByValues() transform.Stage {
 	raise := func(e *yamledit.Edit) { m.file.StopMigrating(ccm.Edits{File: e}, m.finalTag(), true) }
-	return m.stages().UpgradedCCM(transform.Stage{
-		Change: transform.ChangeOf(m.file.Root.Document(), m.target, raise, m.checkImage, nil),
+	return m.UpgradedCCM(transform.Stage{
+		Change: transform.ChangeOf(m.file.Root.Document(), m.Target, raise, m.checkImage, nil),
 		After:  []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
 	})
 }

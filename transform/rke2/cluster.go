@@ -215,7 +215,7 @@ const controlPlaneNodeLabel = "node-role.kubernetes.io/control-plane=true"
 // cordoned control plane holds back RKE2's Helm install Job, and no DaemonSet pod.
 func (m *migration) cordon() stages.Cordoning {
 	return stages.Cordoning{
-		Target:   m.target,
+		Target:   m.Target,
 		Workers:  slices.ContainsFunc(m.Classes, func(c effective.Class) bool { return c.ControlPlane() && c.Worker() }),
 		Selector: controlPlaneNodeLabel, Cluster: m.Name,
 		Why:        "Part of the published procedure: no new workload starts on a control plane while it switches. The lease guarantees one leader, not the cordon. Cordon after the installation of the chart, whose Job cannot run on cordoned control planes.",

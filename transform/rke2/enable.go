@@ -25,16 +25,16 @@ const manifestKey = "additionalManifest"
 // Bundle holds the manifests that RKE2 applies on control planes without a
 // restart.
 func (m *migration) Bundle() leadermigration.Bundle {
-	return leadermigration.Bundle{Holder: m.RKEConfig(), Key: manifestKey, Lease: m.target.Lease()}
+	return leadermigration.Bundle{Holder: m.RKEConfig(), Key: manifestKey, Lease: m.Target.Lease()}
 }
 
 // grantMigrationLease adds a Role and RoleBinding for the migration lease to
 // additionalManifest.
 func (m *migration) grantMigrationLease() transform.Stage {
-	return m.stages().Grant(transform.Stage{
-		Change:    transform.ChangeOf(m.Doc, m.target, m.grantEdit, m.checkGrant, m.Bundle().Revoke),
+	return m.Grant(transform.Stage{
+		Change:    transform.ChangeOf(m.Doc, m.Target, m.grantEdit, m.checkGrant, m.Bundle().Revoke),
 		Skipped:   m.neverGranted,
-		UndoAfter: []action.Action{action.AllRemoved(leadermigration.Namespace, "role,rolebinding", m.target.Lease())},
+		UndoAfter: []action.Action{action.AllRemoved(leadermigration.Namespace, "role,rolebinding", m.Target.Lease())},
 	})
 }
 
@@ -62,11 +62,11 @@ const (
 // enableLeaderMigration gives every control plane's kube-controller-manager the
 // flag and keeps all its other arguments: the published edit replaces them.
 func (m *migration) enableLeaderMigration() transform.Stage {
-	return m.stages().Enable(transform.Stage{
+	return m.Enable(transform.Stage{
 		Why:       stages.Also(m.configured(), " A LeaderMigrationConfiguration lists these controllers; Rancher writes it to the control planes from a ConfigMap in its own cluster.") + m.restarts(),
 		Before:    lists.If(m.suppliesConfig(), action.ApplyConfigMap(configMapFile, m.Namespace, m.Name+configSuffix)),
 		Files:     m.enableFiles,
-		Change:    transform.ChangeOf(m.Doc, m.target, m.enableEdit, m.checkEnable, m.enableUndo),
+		Change:    transform.ChangeOf(m.Doc, m.Target, m.enableEdit, m.checkEnable, m.enableUndo),
 		Skipped:   func() bool { return m.neverGranted() && !m.showsLeaderMigration() },
 		Verify:    []action.Action{m.settled()},
 		UndoAfter: []action.Action{m.settled()},
@@ -250,7 +250,7 @@ func asRead(v any) any {
 func (m *migration) disableLeaderMigration() transform.Stage {
 	s := transform.Stage{
 		Why:       m.disableWhy(),
-		Change:    transform.ChangeOf(m.Doc, m.target, m.disableEdit, m.checkDisable, m.disableUndo),
+		Change:    transform.ChangeOf(m.Doc, m.Target, m.disableEdit, m.checkDisable, m.disableUndo),
 		Early:     func() bool { return !m.isExternal() || m.lacksManager() },
 		NotInFile: m.lacksManager,
 	}
@@ -259,7 +259,7 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	}
 	s.After = []action.Action{stages.Rollout("after the edit, wait for the new pods")}
 	s.UndoAfter = []action.Action{stages.Rollout("wait for the new pods")}
-	return m.stages().Disable(s)
+	return m.Disable(s)
 }
 
 func (m *migration) disableWhy() string {
@@ -267,28 +267,28 @@ func (m *migration) disableWhy() string {
 	case m.lacksManager():
 		return stages.DisableNotInFile
 	case !m.configured():
-		return m.stages().DisableWhy()
+		return m.DisableWhy()
 	}
-	return m.stages().DisableWhy() + " The configuration leaves the chart as well."
+	return m.DisableWhy() + " The configuration leaves the chart as well."
 }
 
 func (m *migration) disableEdit(e *yamledit.Edit) {
 	ed, chart, found := m.editChart(e)
 	if found {
-		chart.StopMigrating(ed, m.finalTag(chart), m.target.KeepLeaderMigration)
-	} else if !m.target.KeepLeaderMigration {
+		chart.StopMigrating(ed, m.finalTag(chart), m.Target.KeepLeaderMigration)
+	} else if !m.Target.KeepLeaderMigration {
 		m.editWorkload(e, false)
 	}
 }
 
 // finalTag returns the image tag that the chart has to have at the end, or "".
 func (m *migration) finalTag(chart ccm.Chart) string {
-	return chart.FinalTag(m.target, Name, m.minor())
+	return chart.FinalTag(m.Target, Name, m.minor())
 }
 
 func (m *migration) checkDisable(after *migration) error {
 	chart, _, err := after.chart()
-	if err := cmp.Or(m.check(after, unchanged), err); err != nil || m.target.KeepLeaderMigration {
+	if err := cmp.Or(m.check(after, unchanged), err); err != nil || m.Target.KeepLeaderMigration {
 		return err
 	}
 	w, _ := after.workload()
@@ -299,14 +299,14 @@ func (m *migration) checkDisable(after *migration) error {
 // cluster's minor.
 func (m *migration) disableUndo(e *transform.Reverse) {
 	ed, chart, found := m.editChart(e.Edit)
-	if !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
+	if !m.isExternal() || chart.Migrates() && !m.Target.KeepLeaderMigration {
 		return
 	}
 	if k8s.From(m.Version, afterMigrations) {
 		e.Fail(transform.Lost(m.move().At, "at Kubernetes "+m.minor()[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag"))
 	}
 	switch {
-	case !found && m.target.KeepLeaderMigration:
+	case !found && m.Target.KeepLeaderMigration:
 		return
 	case !found:
 		m.undoWorkload(e, true)
@@ -314,7 +314,7 @@ func (m *migration) disableUndo(e *transform.Reverse) {
 	}
 	o := m.chartOptions()
 	o.CloudConfig = args.Has(chart.Args(), "cloud-config") // the switch took it off the file
-	if m.target.Version == m.Version || !m.installed(chart, o) {
+	if m.Target.Version == m.Version || !m.installed(chart, o) {
 		e.Usual(chart.Root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments")
 	}
 	if chart.Migrates() {

@@ -76,10 +76,8 @@ func identify(doc *yamledit.Document) transform.Identity {
 // migration is a cluster and what its operator wants.
 type migration struct {
 	*Cluster
-	objects  []*yamledit.Document // that the document names and that were given
-	target   transform.Target
-	electors stages.Electors // nothing of a cluster that lint opened
-	stage    string          // the one that rules check the document after; "" for the document as it is
+	objects []*yamledit.Document // that the document names and that were given
+	stages.Migration
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
@@ -90,12 +88,12 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := cmp.Or(m.checkProvider(), m.checkCloud()); err != nil {
 		return nil, err
 	}
-	m.electors = m.managing()
+	m.Electors = m.managing()
 	path := k8s.UpgradePath{Migrated: m.migrated, OldImage: m.oldImage, Newest: effective.Newest, Check: m.checkImages}
-	if m.target, err = m.move().Decide(m.target, path); err != nil {
+	if m.Target, err = m.move().Decide(m.Target, path); err != nil {
 		return nil, err
 	}
-	m.target, err = m.stages().Timed(m.RKEConfig())
+	m.Target, err = m.Timed(m.RKEConfig())
 	return m, err
 }
 
@@ -115,11 +113,11 @@ func migrationOf(docs []*yamledit.Document, target transform.Target) (*migration
 	if err != nil {
 		return nil, err
 	}
-	m := &migration{Cluster: c, target: target, objects: objects(c.Doc, docs[1:])}
-	m.target = target.In(m.situation())
+	m := &migration{Cluster: c, Migration: stages.Migration{Target: target, Selector: controlPlaneNodeLabel}, objects: objects(c.Doc, docs[1:])}
+	m.Target = target.In(m.situation())
 	if target.Situation == "" {
-		m.target.Named, m.target.Taken = m.named(), m.endState()
-		m.target.TakenWhy = m.takenWhy()
+		m.Target.Named, m.Target.Taken = m.named(), m.endState()
+		m.Target.TakenWhy = m.takenWhy()
 	}
 	return m, nil
 }
@@ -161,9 +159,6 @@ func (c *Cluster) checkComponents() error {
 	return nil
 }
 
-// Chosen implements transform.Cluster.
-func (m *migration) Chosen() transform.Target { return m.target }
-
 // Identity implements transform.Cluster.
 func (m *migration) Identity() transform.Identity {
 	return transform.Identity{Format: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}
@@ -176,18 +171,13 @@ func (m *migration) Documents() []*yamledit.Document {
 
 // Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Listed {
-	return m.stages().InOrder(stages.Set{
+	return m.InOrder(stages.Set{
 		Grant: m.grantMigrationLease, Enable: m.enableLeaderMigration, Install: m.installCCM,
 		Cordon: m.cordon().Stage, Switch: m.switchToExternal, Uncordon: m.cordon().Release,
 		Disable: m.disableLeaderMigration,
 
 		UpgradeKubernetes: m.upgradeKubernetes, UpgradeCCM: m.upgradeCCM,
 	})
-}
-
-// stages is what all formats have in common of them.
-func (m *migration) stages() stages.Cluster {
-	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors}
 }
 
 // managing are the managers of the file. One that has left a migration, or never took part, keeps its timings.
@@ -277,7 +267,7 @@ func (m *migration) situation() transform.Situation {
 		return transform.Broken
 	case len(nodes) > 0:
 		return transform.NamesOnly
-	case m.showsLeaderMigration(), m.oldImage() && !m.target.Stepwise():
+	case m.showsLeaderMigration(), m.oldImage() && !m.Target.Stepwise():
 		return transform.InTree
 	case m.lacksManager() && !k8s.From(m.Version, afterMigrations):
 		return transform.InTree // what the file does not show may take part in one

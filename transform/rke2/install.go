@@ -28,19 +28,19 @@ import (
 // one that is there to take part in the migration.
 func (m *migration) installCCM() transform.Stage {
 	s := transform.Stage{
-		Change:    transform.ChangeOf(m.Doc, m.target, m.installEdit, m.checkInstall, m.installUndo),
+		Change:    transform.ChangeOf(m.Doc, m.Target, m.installEdit, m.checkInstall, m.installUndo),
 		Files:     m.installFiles,
 		NotInFile: m.lacksManager,
 	}
 	if m.lacksManager() {
 		s.Why = "If none runs, " + addsChart() + " adds the chart, without leader migration: there is no other manager to migrate from."
-		return m.stages().InstalledNotInFile(s)
+		return m.InstalledNotInFile(s)
 	}
 	config, _ := m.cloudConfig()
 	s.Why, s.Prepare, s.Before = m.installWhat(), aws.ManagerNeeds(config), m.cloudConfigActions()
 	s.After = []action.Action{stages.FirstRollout("after the edit, ")}
 	s.UndoAfter = []action.Action{action.AllRemoved("kube-system", "helmchart,daemonset", ccm.ChartName)}
-	return m.stages().Install(s, "apply this stage and the switch in one change")
+	return m.Install(s, "apply this stage and the switch in one change")
 }
 
 func addsChart() string { return action.Command("rke-lm apply --stage %s", stages.InstallCCM) }
@@ -75,7 +75,7 @@ func (m *migration) installFiles() ([]action.File, error) {
 
 func (m *migration) chartOptions() ccm.Options {
 	config, _ := m.cloudConfig()
-	o := ccm.OptionsFor(m.target, Name, m.Version, config != "")
+	o := ccm.OptionsFor(m.Target, Name, m.Version, config != "")
 	o.MigrationConfig = m.configured()
 	if m.lacksManager() {
 		o.LeaderMigration, o.MigrationConfig, o.ShortLeases = false, false, false
@@ -91,14 +91,14 @@ func (m *migration) installEdit(e *yamledit.Edit) {
 	case found:
 		m.completeConfig(ed, chart)
 		m.removeReplacedConfig(e)
-		if !m.target.Situation.HasInTreeProvider() { // no manager can take part in a migration any more
+		if !m.Target.Situation.HasInTreeProvider() { // no manager can take part in a migration any more
 			chart.StopMigrating(ed, m.finalTag(chart), false)
 		}
 		chart.Complete(ed, m.chartOptions(), m.controlPlaneNodes())
 		return
 	case m.isSwitched() && !m.lacksManager():
 		return // a workload of its own takes no part any more
-	case m.editWorkload(e, !m.target.NoLeaderMigration):
+	case m.editWorkload(e, !m.Target.NoLeaderMigration):
 		return
 	}
 	text, err := m.newManifest()
@@ -111,7 +111,7 @@ func (m *migration) installEdit(e *yamledit.Edit) {
 // removeReplacedConfig removes the provider's configuration from the machines where the switch, which
 // does so once the chart has it, came before the chart.
 func (m *migration) removeReplacedConfig(e *yamledit.Edit) {
-	if config, _ := m.cloudConfig(); m.target.Situation == transform.Broken && config != "" && m.sameCloudConfig() {
+	if config, _ := m.cloudConfig(); m.Target.Situation == transform.Broken && config != "" && m.sameCloudConfig() {
 		m.removeCloudConfig(e)
 	}
 }
@@ -119,7 +119,7 @@ func (m *migration) removeReplacedConfig(e *yamledit.Edit) {
 // isSwitched reports whether the switch, which comes after this stage, was done. In a broken
 // cluster it comes before.
 func (m *migration) isSwitched() bool {
-	return m.isExternal() && m.target.Situation != transform.Broken
+	return m.isExternal() && m.Target.Situation != transform.Broken
 }
 
 // completeOver brings values for the new chart that the file has elsewhere to the
@@ -160,7 +160,7 @@ func (m *migration) newManifest() (string, error) {
 		return "", options.Unknown(m.Root.Get("spec", "kubernetesVersion"))
 	}
 	if options.MigrationConfig {
-		config, err := ccm.MigrationConfigManifest(m.RKEConfig(), m.Version, options.Tag(), m.target.LeaseName)
+		config, err := ccm.MigrationConfigManifest(m.RKEConfig(), m.Version, options.Tag(), m.Target.LeaseName)
 		if err != nil {
 			return "", err
 		}
@@ -179,13 +179,13 @@ func (m *migration) newManifest() (string, error) {
 // chart lands on every control plane and takes part in the migration.
 func (m *migration) checkInstall(after *migration) error {
 	taken := func(_ effective.Class, key string, _, now any) bool {
-		return m.target.Situation == transform.Broken && key == cloudConfigKey && now == nil && after.carriesCloudConfig()
+		return m.Target.Situation == transform.Broken && key == cloudConfigKey && now == nil && after.carriesCloudConfig()
 	}
 	if err := m.check(after, taken); err != nil {
 		return err
 	}
 	if w, found := after.workload(); found {
-		return checkWorkload(w, !m.target.NoLeaderMigration)
+		return checkWorkload(w, !m.Target.NoLeaderMigration)
 	}
 	chart, found, err := after.chart()
 	return cmp.Or(err, transform.Require(found, "the manifest would hold no chart %s", ccm.ChartName), chart.CheckJoined(m.chartOptions(), after.controlPlaneNodes()))
@@ -233,7 +233,7 @@ func nodeClass(c effective.Class) ccm.NodeClass {
 func (m *migration) installUndo(e *transform.Reverse) {
 	chart, found, err := m.chart()
 	switch {
-	case err != nil, !found && m.target.NoLeaderMigration:
+	case err != nil, !found && m.Target.NoLeaderMigration:
 		e.Fail(err)
 		return
 	case !found:
@@ -241,7 +241,7 @@ func (m *migration) installUndo(e *transform.Reverse) {
 		return
 	}
 	back := *m
-	back.target.ShortLeases = chart.HasShortLeases()
+	back.Target.ShortLeases = chart.HasShortLeases()
 	text, err := back.newManifest()
 	e.Fail(err)
 	docs, _ := m.manifests() // the chart is among them
@@ -323,7 +323,7 @@ func (m *migration) editWorkload(e *yamledit.Edit, migrates bool) (found bool) {
 	in, err := e.Embedded(m.Bundle().At())
 	if err == nil {
 		w, _ = ccm.FindWorkload(in.Documents()) // the same, as nodes of the edit
-		err = w.Migrate(in, migrates, m.target.ShortLeases)
+		err = w.Migrate(in, migrates, m.Target.ShortLeases)
 	}
 	e.Fail(err)
 	return true

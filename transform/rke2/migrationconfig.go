@@ -35,13 +35,13 @@ const (
 // configured reports whether the managers get a configuration each: the operator
 // asked for it, or the file already brings one to the control planes.
 func (m *migration) configured() bool {
-	return !m.target.NoLeaderMigration &&
-		(m.target.LeaderMigrationConfig == transform.ConfigGenerate || slices.ContainsFunc(m.Files, bringsConfig))
+	return !m.Target.NoLeaderMigration &&
+		(m.Target.LeaderMigrationConfig == transform.ConfigGenerate || slices.ContainsFunc(m.Files, bringsConfig))
 }
 
 // timings are the timings of short leases that arguments lack, where the managers get them.
 func (m *migration) timings(list []args.Arg) []args.Arg {
-	return leadermigration.Missing(m.target.ShortLeases, list, leadermigration.KubeTimings())
+	return leadermigration.Missing(m.Target.ShortLeases, list, leadermigration.KubeTimings())
 }
 
 // missingArgs are those that arguments need; a configuration that is named
@@ -151,7 +151,7 @@ func (m *migration) enableFiles() ([]action.File, error) {
 	if !m.suppliesConfig() {
 		return nil, nil
 	}
-	config, err := leadermigration.Make(leadermigration.Config{Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.target.LeaseName})
+	config, err := leadermigration.Make(leadermigration.Config{Component: leadermigration.Manager, Kubernetes: m.Version, Lease: m.Target.LeaseName})
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (m *migration) completeConfig(ed ccm.Edits, chart ccm.Chart) {
 	if file := chart.ConfigFile(); !m.configured() || file != "" && !chart.OwnConfig() || ccm.FindMigrationConfig(ed.Documents()) >= 0 {
 		return
 	}
-	text, err := ccm.MigrationConfigManifest(m.RKEConfig(), m.Version, cmp.Or(chart.ImageTag(), m.chartOptions().Tag()), m.target.LeaseName)
+	text, err := ccm.MigrationConfigManifest(m.RKEConfig(), m.Version, cmp.Or(chart.ImageTag(), m.chartOptions().Tag()), m.Target.LeaseName)
 	ed.File.Fail(err)
 	ed.In.Append(text)
 }

@@ -94,11 +94,11 @@ func fits(t *testing.T, m *migration) {
 	chart, _, _ := m.chart()
 	at, _ := chart.Config(docs)
 	cloud := configurationIn(t, at)
-	found := leadermigration.Lint(manager, leadermigration.Reader{Component: leadermigration.Manager, Version: m.minor(), Lease: m.target.Lease()})
-	found = append(found, leadermigration.Lint(cloud, leadermigration.Reader{Component: leadermigration.CloudManager, Version: chart.ImageMinor(), Lease: m.target.Lease()})...)
+	found := leadermigration.Lint(manager, leadermigration.Reader{Component: leadermigration.Manager, Version: m.minor(), Lease: m.Target.Lease()})
+	found = append(found, leadermigration.Lint(cloud, leadermigration.Reader{Component: leadermigration.CloudManager, Version: chart.ImageMinor(), Lease: m.Target.Lease()})...)
 	found = append(found, leadermigration.LintBoth(manager, cloud)...)
 	assert.Truef(t, len(found) == 0, "%+v", found)
-	assert.True(t, leadermigration.Granted(docs, m.target.Lease()), "the managers may not lock the lease")
+	assert.True(t, leadermigration.Granted(docs, m.Target.Lease()), "the managers may not lock the lease")
 }
 
 func configurationIn(t *testing.T, at yamledit.Node) yamledit.Node {
@@ -183,7 +183,7 @@ func TestResultsThatAreNotThePromisedOnes(t *testing.T) {
 		{"a chart that keeps its configuration", stages.DisableLeaderMigration, onExternal + withConfig, onExternal + strings.Replace(withConfig, "--enable-leader-migration=true, ", "", 1), "would still have --leader-migration-config"},
 	} {
 		open := func(config string) *migration {
-			return &migration{Cluster: opened(t, release, config), target: generated}
+			return &migration{Cluster: opened(t, release, config), Migration: stages.Migration{Target: generated}}
 		}
 		err := stageOf(t, open(c.before), c.stage).Check(open(c.after))
 		assert.ErrorContains(t, err, c.want, c.name)

@@ -58,8 +58,8 @@ func (m *migration) named() map[string]bool {
 // driver, which gives each machine its own name for a host name (rancher/machine
 // commands/create.go, writeCloudConfig): only the machines of a live cluster show another thing.
 func (m *migration) renames() bool {
-	known := m.target.HostNames
-	return len(known.Changes()) > 0 || len(m.pools) > 0 && !(m.target.Machines != nil && known.Equal())
+	known := m.Target.HostNames
+	return len(known.Changes()) > 0 || len(m.pools) > 0 && !(m.Target.Machines != nil && known.Equal())
 }
 
 // namesOf lists classes by their names.
@@ -72,10 +72,10 @@ func (m *migration) namesOf(of func(effective.Class) bool) []string {
 func (m *migration) losesName() func(effective.Class) bool {
 	external := m.endState() == transform.EndStateExternal && !m.keepsNamesAsExternal()
 	return func(c effective.Class) bool {
-		if m.stage != "" {
-			return m.target.Named[c.Name] && !m.keepsName(c)
+		if m.Stage != "" {
+			return m.Target.Named[c.Name] && !m.keepsName(c)
 		}
-		return m.target.Named[c.Name] && (external || c.Windows() && !m.onlyNamesNodes())
+		return m.Target.Named[c.Name] && (external || c.Windows() && !m.onlyNamesNodes())
 	}
 }
 
@@ -83,22 +83,22 @@ func (m *migration) losesName() func(effective.Class) bool {
 func (m *migration) nodeRename(found *transform.Findings) {
 	add := func(of func(effective.Class) bool, message, fix string) {
 		for _, n := range m.Winners(providerKey, of) {
-			rules.RenameAt(n, m.stage, message, fix, found)
+			rules.RenameAt(n, m.Stage, message, fix, found)
 		}
 	}
-	named := func(c effective.Class) bool { return m.target.Named[c.Name] && !c.Windows() }
+	named := func(c effective.Class) bool { return m.Target.Named[c.Name] && !c.Windows() }
 	losesName := m.losesName()
 	loses := func(c effective.Class) bool { return losesName(c) && !c.Windows() }
 	switch others := m.otherProviders(); {
-	case m.target.EndState == "" && len(others) > 0:
-		add(named, "machines of class "+rules.Some(others)+" have the external provider, those of class "+rules.Some(m.namesOf(named))+" aws, so no end state is taken: "+m.renaming()+registersAgain, rules.NamesAnswer(m.target))
+	case m.Target.EndState == "" && len(others) > 0:
+		add(named, "machines of class "+rules.Some(others)+" have the external provider, those of class "+rules.Some(m.namesOf(named))+" aws, so no end state is taken: "+m.renaming()+registersAgain, rules.NamesAnswer(m.Target))
 	case !slices.ContainsFunc(m.Classes, loses):
 		m.taken(found, named)
 	case m.renames():
-		add(loses, m.renaming()+registersAgain, rules.NamesAnswer(m.target))
-	case rules.NamesOpen(m.target):
+		add(loses, m.renaming()+registersAgain, rules.NamesAnswer(m.Target))
+	case rules.NamesOpen(m.Target):
 		answer := rules.NamesAnswer(transform.Target{})
-		add(loses, m.mayRename()+registersAgain, cmp.Or(rules.NamesMissing(m.target, answer), "choose --end-state aws-override, or external if all names are equal (docs/guide.md, Node names); or add --host-names"))
+		add(loses, m.mayRename()+registersAgain, cmp.Or(rules.NamesMissing(m.Target, answer), "choose --end-state aws-override, or external if all names are equal (docs/guide.md, Node names); or add --host-names"))
 	}
 	windows := func(c effective.Class) bool { return losesName(c) && c.Windows() }
 	if m.hasWindows() {
@@ -109,23 +109,23 @@ func (m *migration) nodeRename(found *transform.Findings) {
 
 // otherProviders lists the classes that are external while control planes are not.
 func (m *migration) otherProviders() []string {
-	if !slices.ContainsFunc(m.Classes, func(c effective.Class) bool { return c.ControlPlane() && m.target.Named[c.Name] }) {
+	if !slices.ContainsFunc(m.Classes, func(c effective.Class) bool { return c.ControlPlane() && m.Target.Named[c.Name] }) {
 		return nil
 	}
-	return m.namesOf(func(c effective.Class) bool { return !m.target.Named[c.Name] && !c.Windows() })
+	return m.namesOf(func(c effective.Class) bool { return !m.Target.Named[c.Name] && !c.Windows() })
 }
 
 // hasWindows reports whether a live cluster without pools has machines with Windows, whose names only
 // an in-tree kubelet takes from the metadata.
 func (m *migration) hasWindows() bool {
 	isWindows := func(labels map[string]string) bool { return effective.Class{Labels: labels}.Windows() }
-	return m.target.Machines != nil && len(m.pools) == 0 && !m.onlyNamesNodes() && slices.ContainsFunc(*m.target.Machines, isWindows)
+	return m.Target.Machines != nil && len(m.pools) == 0 && !m.onlyNamesNodes() && slices.ContainsFunc(*m.Target.Machines, isWindows)
 }
 
 // taken reports the end state that the stages take, once, where the operator chose none.
 func (m *migration) taken(found *transform.Findings, named func(effective.Class) bool) {
 	at := m.Winners(providerKey, named)
-	if m.stage == "" || m.target.EndState != "" || len(at) == 0 {
+	if m.Stage == "" || m.Target.EndState != "" || len(at) == 0 {
 		return
 	}
 	because := m.mayRename()
@@ -136,7 +136,7 @@ func (m *migration) taken(found *transform.Findings, named func(effective.Class)
 	switch {
 	case m.keepsNamesAsExternal():
 		message = "the end state is external with " + nodeNameKey + ", which keeps the names: without it, " + because
-	case m.target.Situation.HasInTreeProvider():
+	case m.Target.Situation.HasInTreeProvider():
 		fix = "keep cloud-provider=external in " + kubeletArgs + " of every machine class, and in " + managerArgs + " and " + apiServerArgs + " of the control planes: the upgrade to 1.27 requires it, and upgrade-kubernetes refuses without it"
 	}
 	found.At(at[0], message, fix).Severity = transform.Note
@@ -145,11 +145,11 @@ func (m *migration) taken(found *transform.Findings, named func(effective.Class)
 // takenWhy is why no external provider is taken unasked; "" where one is.
 func (m *migration) takenWhy() string {
 	switch {
-	case m.target.Taken != transform.EndStateOverride:
+	case m.Target.Taken != transform.EndStateOverride:
 		return ""
 	case m.renames():
 		return "external renames nodes"
-	case m.target.HostNames.Equal():
+	case m.Target.HostNames.Equal():
 		return "it keeps the names"
 	}
 	return "the host names are not known"
@@ -157,12 +157,12 @@ func (m *migration) takenWhy() string {
 
 // renaming is what an external provider does to Nodes that are known to get other names.
 func (m *migration) renaming() string {
-	nodes, changes := "", rules.Some(m.target.HostNames.Changes())
-	if unknown := m.target.HostNames.Unknown(); changes != "" && len(unknown) > 0 {
+	nodes, changes := "", rules.Some(m.Target.HostNames.Changes())
+	if unknown := m.Target.HostNames.Unknown(); changes != "" && len(unknown) > 0 {
 		changes += ", and perhaps " + rules.Some(unknown)
 	}
 	why := m.namedBy() + ", and with external the kubelet uses the host name"
-	if pools := m.namesOf(func(c effective.Class) bool { return c.Pool.Exists() && m.target.Named[c.Name] && !c.Windows() }); len(pools) > 0 {
+	if pools := m.namesOf(func(c effective.Class) bool { return c.Pool.Exists() && m.Target.Named[c.Name] && !c.Windows() }); len(pools) > 0 {
 		nodes = "every node of the machine pools " + rules.Some(pools) + ", later ones as well"
 		why = m.namedBy() + ", and rancher-machine sets the host name of a machine to the machine's name"
 		if changes != "" {
@@ -181,11 +181,11 @@ const registersAgain = "; a renamed node registers as a new Node, whose name a c
 
 // mayRename is the same of Nodes whose host names are not known.
 func (m *migration) mayRename() string {
-	if m.target.HostNames.Equal() {
+	if m.Target.HostNames.Equal() {
 		return "it keeps the names of later machines as well"
 	}
 	unknown := ""
-	if list := m.target.HostNames.Unknown(); len(list) > 0 {
+	if list := m.Target.HostNames.Unknown(); len(list) > 0 {
 		unknown = " of " + rules.Some(list)
 	}
 	return "the host names" + unknown + " are not known: " + m.namedBy() + ", and with external the kubelet uses the host name" + m.unlessPassed()
@@ -228,7 +228,7 @@ func (m *migration) nameOnlyWhy() string {
 func (m *migration) userData(c effective.Class) yamledit.Node {
 	ref := c.Pool.Get("machineConfigRef")
 	o := effective.Object{Kind: ref.StringAt("kind"), Name: ref.StringAt("name")}
-	for _, doc := range m.target.Related {
+	for _, doc := range m.Target.Related {
 		for _, e := range doc.Root().Entries() {
 			if isObject(doc, o, m.Doc) && strings.EqualFold(e.Key, "userData") {
 				return e.Value

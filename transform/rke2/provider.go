@@ -68,15 +68,15 @@ func (m *migration) isOverridden() bool {
 // provider is for machines that are not known to have other names.
 func (m *migration) endState() string {
 	switch {
-	case m.target.EndState != "":
-		return m.target.EndState
+	case m.Target.EndState != "":
+		return m.Target.EndState
 	case m.isOverridden():
 		return transform.EndStateOverride
 	case m.isNamedExternal():
 		return transform.EndStateExternal
-	case m.target.Taken != "":
-		return m.target.Taken
-	case m.keepsNamesAsExternal(), m.target.Situation.HasInTreeProvider() && !m.renames():
+	case m.Target.Taken != "":
+		return m.Target.Taken
+	case m.keepsNamesAsExternal(), m.Target.Situation.HasInTreeProvider() && !m.renames():
 		return transform.EndStateExternal
 	}
 	return transform.EndStateOverride

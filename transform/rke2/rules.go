@@ -52,8 +52,8 @@ func sharedRules() []rule {
 // Findings implements transform.Cluster.
 func (m *migration) Findings(stage string) []transform.Finding {
 	checked := *m
-	checked.stage = stage
-	return transform.FindingsOf(ruleTable(), &checked, stage, m.target.Accept)
+	checked.Stage = stage
+	return transform.FindingsOf(ruleTable(), &checked, stage, m.Target.Accept)
 }
 
 // Fixes implements transform.Fixer.
@@ -74,7 +74,7 @@ func clusterRules() []rule {
 		// It checks what makes components in-tree; on late releases the provider's
 		// name only names nodes.
 		{Rule: rules.InTreeGone, Check: func(m *migration, found *transform.Findings) {
-			if !rules.IsInTreeGone(m.move(), m.stage) {
+			if !rules.IsInTreeGone(m.move(), m.Stage) {
 				if len(m.inTreeNodes()) > 0 {
 					for _, at := range append(m.Winners("kube-controller-manager-image", anyClass), m.Winners("runtime-image", anyClass)...) {
 						rules.FindInTreeImage(at, found)
@@ -171,7 +171,7 @@ func clusterRules() []rule {
 			Check: func(m *migration, found *transform.Findings) {
 				// whether the provider's name turns the stub off for every control plane
 				stops := !k8s.From(m.move().Reached(), "v1.36") && !m.anyControlPlane(func(c effective.Config) bool { return c.Text(providerKey) == "" })
-				if m.stage == stages.InstallCCM && stops {
+				if m.Stage == stages.InstallCCM && stops {
 					return // it does not run, and the switch writes the key
 				}
 				var nodes []yamledit.Node
@@ -244,7 +244,7 @@ var gateKeys = []string{kubeletArgs, "kube-proxy-arg", apiServerArgs, managerArg
 
 // Components are those that a shared rule checks, on any machine: each that reads feature gates, or the managers.
 func (m *migration) Components(rule string) (list []rules.Component) {
-	with := rules.Component{Version: m.move().Reached(), Stage: m.stage, Target: m.target}
+	with := rules.Component{Version: m.move().Reached(), Stage: m.Stage, Target: m.Target}
 	add := func(key string, at yamledit.Node, provider string) {
 		with.Name, with.Args, with.Provider = strings.TrimSuffix(key, "-arg"), args.Place(at), provider
 		list = append(list, with)
@@ -302,7 +302,7 @@ func (m *migration) managerOf(c rules.Chart, version string) rules.Component {
 // cloudManagers are those that ask for leases. One that is in the file may run already, so its timings count after every
 // stage.
 func (m *migration) cloudManagers() []rules.Component {
-	list := rules.WorkloadComponents(m.Bundle(), m.target)
+	list := rules.WorkloadComponents(m.Bundle(), m.Target)
 	for _, c := range m.known(rules.LeaseTimingsUnsafe.ID) {
 		list = append(list, m.managerOf(c, c.ImageMinor()))
 	}

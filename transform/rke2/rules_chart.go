@@ -150,7 +150,7 @@ func (m *migration) installs() []rules.Chart {
 			return m.in(c, l, l.Root.Get(path...), message, fix)
 		}
 		return rules.Chart{
-			Chart: c, Format: Name, Release: m.Version, External: m.isExternal(), Target: m.target,
+			Chart: c, Format: Name, Release: m.Version, External: m.isExternal(), Target: m.Target,
 			Nodes: m.controlPlaneNodes, Label: "node-role.kubernetes.io/control-plane", At: at,
 		}
 	})
@@ -197,7 +197,7 @@ var rulesOfValues = map[string][]string{
 
 // Charts are those whose values a rule can use. No stage before install-ccm, which puts the values right, waits for them.
 func (m *migration) Charts(rule string) []rules.Chart {
-	if rules.BeforeChart(m.stage, m.target) {
+	if rules.BeforeChart(m.Stage, m.Target) {
 		return nil
 	}
 	return m.known(rule)

@@ -214,7 +214,7 @@ func TestNodesNamedByMetadataKeepTheirNames(t *testing.T) {
 	}
 	want := map[string]bool{"cp": true, "etcd": true, "workers": false}
 	assert.Truef(t, maps.Equal(named, want), "%v, want %v", named, want)
-	m.target, m.stage = transform.Target{Named: map[string]bool{"cp": true, "etcd": true, "workers": true}}, stages.SwitchToExternal
+	m.Target, m.Stage = transform.Target{Named: map[string]bool{"cp": true, "etcd": true, "workers": true}}, stages.SwitchToExternal
 	assert.EqualSlices(t, m.namesOf(m.losesName()), []string{"workers"}, "workers take the host name")
 }
 

@@ -42,7 +42,7 @@ func configurationObjectRules() []rule {
 			"The configuration is in an object of Rancher's cluster, so its content is not checked.", "rancher/rancher: machineSelectorFiles", "Plan the object together with the cluster, from one folder or stream.", "If it was checked with `rke-lm leader-migration-config --lint`."),
 			Check: func(m *migration, found *transform.Findings) {
 				for _, d := range m.deliveries() {
-					ours := m.stage != "" && d.source.Object == m.ownConfigMap()
+					ours := m.Stage != "" && d.source.Object == m.ownConfigMap()
 					if d.object == nil && !ours {
 						found.At(d.source.At, "not checked: the configuration of kube-controller-manager is in "+d.source.String()+", which was not given",
 							"give the file of the object as well, from the same folder; or check it with rke-lm leader-migration-config --lint FILE")
@@ -105,10 +105,10 @@ func configurationTextRules() []rule {
 // configFindings are about the configurations that a manager reads from a stage on.
 func (m *migration) configFindings() []transform.Finding {
 	var found []transform.Finding
-	if m.stage == "" || slices.Contains(rules.FlagEdits, m.stage) {
+	if m.Stage == "" || slices.Contains(rules.FlagEdits, m.Stage) {
 		found = m.managerFindings()
 	}
-	if m.stage == "" || slices.Contains(rules.ChartRuns, m.stage) {
+	if m.Stage == "" || slices.Contains(rules.ChartRuns, m.Stage) {
 		found = append(found, m.cloudFindings()...)
 	}
 	return found
@@ -167,7 +167,7 @@ func (m *migration) cloudFindings() []transform.Finding {
 // reader is the manager that reads a configuration. Another lease than the chosen one is right where the managers may
 // lock it and the other one knows of it.
 func (m *migration) reader(component, version string, root yamledit.Node, known bool) leadermigration.Reader {
-	r := leadermigration.Reader{Component: component, Version: semver.MajorMinor(version), Lease: m.target.Lease()}
+	r := leadermigration.Reader{Component: component, Version: semver.MajorMinor(version), Lease: m.Target.Lease()}
 	docs, _ := m.manifests()
 	if name := root.StringAt("leaderName"); known && leadermigration.Granted(docs, name) {
 		r.Lease = name

@@ -96,7 +96,7 @@ func layerRules() []rule {
 			Check: func(m *migration, found *transform.Findings) {
 				const fails = ": in Rancher 2.7 to 2.9 the page that edits the cluster fails to load"
 				at := m.RKEConfig().Get(selectorKey)
-				if !at.Exists() || !m.lacksPlainEntry() || !k8s.RancherOf(m.target.RancherVersion).PlainEntry {
+				if !at.Exists() || !m.lacksPlainEntry() || !k8s.RancherOf(m.Target.RancherVersion).PlainEntry {
 					return
 				}
 				what, fix := "every entry has a selector", "add an entry - config: {} without a selector"
@@ -137,7 +137,7 @@ func layerRules() []rule {
 			Doc: "The cluster has a template for pod security admission. kube-apiserver-arg of machineGlobalConfig has an argument without a value, or a flag several times whose values all count. The webhook of Rancher before 2.11.7, 2.12.3 and 2.13.0 drops the argument, and all but the last one of the flag, with every write."}.Because(
 			"Each time the cluster is written, the webhook rewrites the list, and the API server loses the arguments at its next restart.", "rancher/webhook pkg/resources/provisioning.cattle.io/v1/cluster, before Rancher 2.11.7, 2.12.3 and 2.13.0", "Give the argument a value, or set the flag in an entry of machineSelectorConfig.", "If Rancher is 2.11.7, 2.12.3, 2.13.0 or later."),
 			Check: func(m *migration, found *transform.Findings) {
-				if v := k8s.RancherOf(m.target.RancherVersion); !m.hasPodSecurity() || v.Since(v.ArgsKept) {
+				if v := k8s.RancherOf(m.Target.RancherVersion); !m.hasPodSecurity() || v.Since(v.ArgsKept) {
 					return
 				}
 				list := args.Place(m.Layers[0].Get(apiServerArgs))

@@ -84,7 +84,7 @@ func afterAt(t *testing.T, version, config, stage string, target transform.Targe
 	e := assert.Value(s.Edit())(t)
 	doc, splices, err := e.Apply()
 	assert.NilError(t, err)
-	then := targeted(t, doc, m.target)
+	then := targeted(t, doc, m.Target)
 	assert.NilError(t, s.Check(then))
 	assert.Truef(t, assert.Value(stageOf(t, then, stage).Edit())(t).Empty(), "something is left to do in\n%s", doc.Bytes())
 	restored(t, m.Doc, doc, splices)

@@ -23,14 +23,14 @@ import (
 // edit: an external manager with the flag holds the lease and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
 	why, noGap := m.switchWhy()
-	return m.stages().Switch(transform.Stage{
+	return m.Switch(transform.Stage{
 		NoGap: noGap,
 		Why: why +
 			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." +
 			stages.Also(m.endState() == transform.EndStateOverride, " The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external.") +
 			m.removedWhy() + m.move().Why(),
 		Prepare:   m.credentials(),
-		Change:    transform.ChangeOf(m.Doc, m.target, m.switchEdit, m.checkSwitch, m.switchUndo),
+		Change:    transform.ChangeOf(m.Doc, m.Target, m.switchEdit, m.checkSwitch, m.switchUndo),
 		After:     []action.Action{m.settled()},
 		Caution:   m.move().Caution(),
 		UndoAfter: []action.Action{m.settled()},
@@ -50,7 +50,7 @@ func (m *migration) switchWhy() (why string, noGap bool) {
 	if m.onlyNamesNodes() && !m.isExternal() {
 		return m.nameOnlyWhy(), false
 	}
-	why, noGap = m.stages().SwitchWhy(m.isExternal() && len(m.inTreeNodes()) == 0, transform.EditOf(m.Doc, m.switchEdit))
+	why, noGap = m.SwitchWhy(m.isExternal() && len(m.inTreeNodes()) == 0, transform.EditOf(m.Doc, m.switchEdit))
 	return why, noGap && !m.anyControlPlane(func(c effective.Config) bool { return args.Has(args.Of(c[managerArgs].Value), leaderFlag) })
 }
 
@@ -240,7 +240,7 @@ func (m *migration) switchUndo(e *transform.Reverse) {
 	}
 	m.checkRollback(e)
 	back, err := *m, error(nil)
-	back.target, err = m.stages().Undone(e, m.RKEConfig())
+	back.Target, err = m.Undone(e, m.RKEConfig())
 	back.provideInTree(e)
 	e.Fail(err)
 }
@@ -252,7 +252,7 @@ func (m *migration) provideInTree(e *transform.Reverse) {
 	for _, key := range componentArgs {
 		m.componentBack(e, key)
 	}
-	if !m.target.NoLeaderMigration {
+	if !m.Target.NoLeaderMigration {
 		if slices.ContainsFunc(m.Kinds, m.lacksLocation) {
 			m.insertFlag(e.Edit)
 		}
@@ -268,13 +268,13 @@ func (m *migration) checkRollback(e *transform.Reverse) {
 	chart, found, err := m.chart()
 	e.Fail(err)
 	// The switch may have moved the release as well, and Rancher does not go back to an older one.
-	if skewed := found && chart.ImageMinor() != "" && chart.ImageMinor() != m.minor(); skewed || m.target.Version == m.Version {
+	if skewed := found && chart.ImageMinor() != "" && chart.ImageMinor() != m.minor(); skewed || m.Target.Version == m.Version {
 		e.Usual(version, "the release before the switch was this one or an older one")
 	}
 	if !found {
 		e.Fail(transform.Lost(m.RKEConfig(), "additionalManifest has no chart of the cloud-controller-manager, so the cluster was changed to external in another way"))
 	}
-	if !m.target.NoLeaderMigration {
+	if !m.Target.NoLeaderMigration {
 		e.Fail(m.Bundle().CheckGranted())
 	}
 	if m.carriesCloudConfig() && len(m.Winners(cloudConfigKey, effective.Class.ControlPlane)) == 0 {
@@ -323,7 +323,7 @@ func (m *migration) providerBack(e *transform.Reverse) {
 // componentBack takes away the overrides of one component, and gives the manager
 // its flag.
 func (m *migration) componentBack(e *transform.Reverse, key string) {
-	withFlag := key == managerArgs && !m.target.NoLeaderMigration
+	withFlag := key == managerArgs && !m.Target.NoLeaderMigration
 	overridden, matters := m.isOverridden(), m.Matched(func(c effective.Class) bool { return c.Runs(key) })
 	for _, l := range m.LayersWith(key) {
 		at := l.Get(key)

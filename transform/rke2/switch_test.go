@@ -286,7 +286,7 @@ func TestAClusterWhoseKubeAPIServerExitsIsBroken(t *testing.T) {
 		{"v1.33.3+rke2r1", globalOff + flag, transform.External},
 	} {
 		m := targeted(t, parse(t, document(c.version, split+c.config)), transform.Target{Version: "v1.33.3+rke2r1"})
-		assert.Truef(t, m.target.Situation == c.want, "%s at %s: %s", c.config, c.version, m.target.Situation)
+		assert.Truef(t, m.Target.Situation == c.want, "%s at %s: %s", c.config, c.version, m.Target.Situation)
 	}
 }
 

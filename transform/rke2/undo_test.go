@@ -206,7 +206,7 @@ func TestTheLeaseComesBackWithTheUndoOfTheChart(t *testing.T) {
 	assert.Truef(t, len(s.After) != 0 && len(s.UndoAfter) == 2 && strings.Contains(s.UndoAfter[1].Why, "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it"), "got %v and %v", s.After, s.UndoAfter)
 	s = stageOf(t, m, stages.InstallCCM)
 	assert.Truef(t, len(s.UndoAfter) == 2 && strings.Contains(s.UndoAfter[1].Why, "within 30 seconds kube-controller-manager holds the migration lease again"), "got %v", s.UndoAfter)
-	short := &migration{Cluster: m.Cluster, target: transform.Target{NoLeaderMigration: true}}
+	short := &migration{Cluster: m.Cluster, Migration: stages.Migration{Target: transform.Target{NoLeaderMigration: true}}}
 	for _, name := range []string{stages.SwitchToExternal, stages.InstallCCM} {
 		s := stageOf(t, short, name)
 		assert.Truef(t, len(s.UndoAfter) == 1, "without leader migration there is no lease: %v", s.UndoAfter)

@@ -27,7 +27,7 @@ import (
 // move is the upgrade to the target version.
 func (m *migration) move() k8s.Upgrade {
 	return k8s.Upgrade{
-		From: m.Version, To: m.target.Version,
+		From: m.Version, To: m.Target.Version,
 		At: m.Root.Get("spec", "kubernetesVersion"), Holder: m.Root.Get("spec"),
 		Format: "an RKE2", Example: "v1.27.16+rke2r1", Is: effective.IsRelease,
 	}
@@ -36,7 +36,7 @@ func (m *migration) move() k8s.Upgrade {
 // migrated reports whether no edit of a stage is left to do on the release of now.
 func (m *migration) migrated() bool {
 	now := *m
-	now.target.Version = ""
+	now.Target.Version = ""
 	return m.isExternal() && plan.Complete(&now)
 }
 
@@ -47,10 +47,10 @@ func (m *migration) checkImages() error {
 	if err != nil || !found || chart.ImageMinor() == "" {
 		return err
 	}
-	for minor := k8s.Minor(m.Version); minor <= k8s.Minor(m.target.Version); minor++ {
+	for minor := k8s.Minor(m.Version); minor <= k8s.Minor(m.Target.Version); minor++ {
 		o := m.chartOptions()
 		o.Minor = fmt.Sprintf("v1.%d", minor)
-		if ccm.DefaultTag(Name, o.Minor) == "" && semver.MajorMinor(m.target.ImageTag) != o.Minor {
+		if ccm.DefaultTag(Name, o.Minor) == "" && semver.MajorMinor(m.Target.ImageTag) != o.Minor {
 			return o.Unknown(m.move().At)
 		}
 	}
@@ -59,10 +59,10 @@ func (m *migration) checkImages() error {
 
 // upgradeKubernetes moves the release, and removes the flags that it does not have.
 func (m *migration) upgradeKubernetes() transform.Stage {
-	return m.stages().Upgrade(transform.Stage{
+	return m.Upgrade(transform.Stage{
 		Why:     strings.TrimSpace("Rancher upgrades one control plane after another, then the workers." + m.removedWhy()),
 		Prepare: m.credentials(),
-		Change:  transform.ChangeOf(m.Doc, m.target, m.upgradeEdit, m.checkUpgrade, nil),
+		Change:  transform.ChangeOf(m.Doc, m.Target, m.upgradeEdit, m.checkUpgrade, nil),
 		After:   []action.Action{m.settled()},
 	})
 }
@@ -88,11 +88,11 @@ func (m *migration) checkUpgrade(after *migration) error {
 func (m *migration) upgradeCCM() transform.Stage {
 	s := transform.Stage{NotInFile: m.lacksManager}
 	if _, own := m.workload(); own || m.lacksManager() {
-		return m.stages().UpgradeNotInFile(ccm.DefaultTag(Name, m.minor()), s)
+		return m.UpgradeNotInFile(ccm.DefaultTag(Name, m.minor()), s)
 	}
-	s.Change = transform.ChangeOf(m.Doc, m.target, m.imageEdit, m.checkImage, nil)
+	s.Change = transform.ChangeOf(m.Doc, m.Target, m.imageEdit, m.checkImage, nil)
 	s.After = []action.Action{stages.Rollout("after the edit, wait for the new pods")}
-	return m.stages().UpgradedCCM(s)
+	return m.UpgradedCCM(s)
 }
 
 func (m *migration) imageEdit(e *yamledit.Edit) {

@@ -101,9 +101,9 @@ func TestTheChecksOfAnUpgradeCanFail(t *testing.T) {
 	} {
 		from := now
 		if c.stage == stages.UpgradeCCM {
-			from = targeted(t, parse(t, document("v1.33.3+rke2r1", before)), now.target)
+			from = targeted(t, parse(t, document("v1.33.3+rke2r1", before)), now.Target)
 		}
-		after := targeted(t, parse(t, document(c.version, strings.Replace(before, c.old, c.new, 1))), now.target)
+		after := targeted(t, parse(t, document(c.version, strings.Replace(before, c.old, c.new, 1))), now.Target)
 		err := stageOf(t, from, c.stage).Check(after)
 		assert.Truef(t, (c.want != "" || err == nil) && (c.want == "" || err != nil && strings.Contains(err.Error(), c.want)), "%s, %q → %q: %v", c.stage, c.old, c.new, err)
 	}

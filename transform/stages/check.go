@@ -187,10 +187,10 @@ func (h Holder) shows() string {
 }
 
 // held shows who holds the migration lease, if there is one.
-func (c Cluster) held(by Holder) []action.Action { return c.lease(by.shows()) }
+func (c Migration) held(by Holder) []action.Action { return c.lease(by.shows()) }
 
 // lease shows the migration lease, if there is one, for what a check requires of it.
-func (c Cluster) lease(shows string) []action.Action {
+func (c Migration) lease(shows string) []action.Action {
 	return lists.If(!c.Target.NoLeaderMigration, leases(shows, c.Target.Lease()))
 }
 
@@ -199,7 +199,7 @@ func leases(shows, lease string) action.Action {
 }
 
 // MayLock asks whether a user may lock the migration lease.
-func (c Cluster) MayLock(user string) action.Action {
+func (c Migration) MayLock(user string) action.Action {
 	return action.MayUpdate(leadermigration.Namespace, c.Target.Lease(), user)
 }
 
@@ -214,7 +214,7 @@ func FirstRollout(when string) action.Action {
 }
 
 // managerRuns shows whether a cloud-controller-manager runs on every control plane.
-func (c Cluster) managerRuns() action.Action {
+func (c Migration) managerRuns() action.Action {
 	if c.Selector == "" {
 		return pods("a pod must run on every control-plane node")
 	}

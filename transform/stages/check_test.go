@@ -107,8 +107,8 @@ func TestWithoutAManagerToMigrateFromItIsReportedWhenTheMigrationIsComplete(t *t
 }
 
 func TestTheSwitchPromisesNoGapWithoutLeaderMigration(t *testing.T) {
-	with, _ := Cluster{Target: long}.SwitchWhy(false, nil)
-	without, _ := Cluster{Target: short}.SwitchWhy(false, nil)
+	with, _ := Migration{Target: long}.SwitchWhy(false, nil)
+	without, _ := Migration{Target: short}.SwitchWhy(false, nil)
 	assert.Equal(t, with, without+"Expect a gap of 16 to 20 seconds in which no manager runs the cloud controllers. ", without)
 }
 
@@ -181,7 +181,7 @@ func TestWhatStagesChangeOfMachinesIsNamedOnce(t *testing.T) {
 }
 
 func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
-	set := func(c Cluster) []transform.Listed {
+	set := func(c Migration) []transform.Listed {
 		made := func(complete func(transform.Stage) transform.Stage) func() transform.Stage {
 			return func() transform.Stage { return complete(transform.Stage{Why: "Own."}) }
 		}
@@ -211,7 +211,7 @@ func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
 	} {
 		for _, selector := range []string{"", "role=control-plane"} {
 			var names []string
-			for _, listed := range set(Cluster{Target: c.target, Selector: selector}) {
+			for _, listed := range set(Migration{Target: c.target, Selector: selector}) {
 				s := listed.Stage()
 				names = append(names, s.Name)
 				assert.Truef(t, s.Why != "" && len(s.Verify)+len(s.After) != 0, "%s: %s says nothing, or shows nothing", name, s.Name)
@@ -219,6 +219,6 @@ func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
 			assert.EqualSlices(t, names, c.want, name)
 		}
 	}
-	alone := Cluster{Target: short}.InOrder(Set{Install: func() transform.Stage { return transform.Stage{} }})
+	alone := Migration{Target: short}.InOrder(Set{Install: func() transform.Stage { return transform.Stage{} }})
 	assert.Truef(t, len(alone) == 2 && alone[0].Name == InstallCCM && alone[1].Name == VerifyProviderIDs, "a format without the switch has %v", alone)
 }

@@ -26,7 +26,7 @@ const grantWhy = "By default kube-controller-manager has no permission on the mi
 	"once leader migration is enabled, and no error is reported. The permission stays: a rollback needs it."
 
 // Grant completes the stage of a format.
-func (c Cluster) Grant(own transform.Stage) transform.Stage {
+func (c Migration) Grant(own transform.Stage) transform.Stage {
 	own.Why = grantWhy + own.Why
 	own.Verify = append(own.Verify, c.MayLock(leadermigration.ManagerUser))
 	return own
@@ -39,7 +39,7 @@ var enableMigration = Stage{
 	Name: EnableLeaderMigration, Edits: true, long: true, byPods: true,
 	Leader:   "kube-controller-manager runs the cloud controllers under the migration lease",
 	Machines: Machines{Arguments: []string{"kube-controller-manager-arg"}, Flags: append([]string{"enable-leader-migration", "leader-migration-config"}, args.Names(leadermigration.KubeTimings())...)},
-	gap:      transform.Span{Least: 18, Most: 43}, waits: Cluster.kube, takeovers: 2, undoGap: transform.Span{Least: 32, Most: 32},
+	gap:      transform.Span{Least: 18, Most: 43}, waits: Migration.kube, takeovers: 2, undoGap: transform.Span{Least: 32, Most: 32},
 	shown: func(m Managers) bool { return m.Flag },
 	after: func(t transform.Target) Check {
 		return Check{Stage: EnableLeaderMigration, AtLeast: EnableLeaderMigration, Lease: KubeManager, Granted: true, ShortLeases: t.ShortLeases}
@@ -53,7 +53,7 @@ const (
 )
 
 // Enable completes the stage of a format.
-func (c Cluster) Enable(own transform.Stage) transform.Stage {
+func (c Migration) Enable(own transform.Stage) transform.Stage {
 	own.Why = enableWhy + expect(c.gap(&enableMigration)) + leaderRestarts + c.shortWhy(c.Electors.Kube, leadermigration.KubeTimings(), enableShortWhy) + own.Why
 	own.Edit = c.unlessRefused(own.Edit)
 	own.Verify = append(own.Verify, c.held(After(EnableLeaderMigration, c.Target).Lease)...)
@@ -106,7 +106,7 @@ const (
 
 // Install completes the stage of a format. Where leader migration is not used, together says
 // how the two managers are kept from running the cloud controllers at once.
-func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
+func (c Migration) Install(own transform.Stage, together string) transform.Stage {
 	if c.Target.Situation.HasInTreeProvider() {
 		own.Why = installWhy + own.Why + c.shortWhy(c.Electors.Cloud, leadermigration.CloudTimings(), installShortWhy)
 	} else {
@@ -124,7 +124,7 @@ func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
 
 // InstalledNotInFile is the stage of an external cluster whose document holds no
 // cloud-controller-manager: it looks for one before all else that the format does.
-func (c Cluster) InstalledNotInFile(own transform.Stage) transform.Stage {
+func (c Migration) InstalledNotInFile(own transform.Stage) transform.Stage {
 	own.Why = installNotInFile + own.Why
 	if !c.Target.Situation.HasInTreeProvider() {
 		own.Caution = noManagerLeft
@@ -148,7 +148,7 @@ const DisableLeaderMigration = "disable-leader-migration"
 var disableMigration = Stage{
 	Name: DisableLeaderMigration, Edits: true, long: true, byPods: true,
 	Leader: atTheEnd,
-	gap:    transform.Span{Least: 17, Most: 21}, shortGap: transform.Span{Least: 8, Most: 11}, waits: Cluster.cloud,
+	gap:    transform.Span{Least: 17, Most: 21}, shortGap: transform.Span{Least: 8, Most: 11}, waits: Migration.cloud,
 	undoGap: transform.Span{Least: 35, Most: 37}, shortUndoGap: transform.Span{Least: 16, Most: 21},
 	shown: func(m Managers) bool { return m.Cloud && m.External && !m.CloudFlag },
 	past:  func(s Observed) bool { return s.Helm && s.Finished },
@@ -177,12 +177,12 @@ const (
 )
 
 // DisableWhy is why the stage is there, where the document has the cloud-controller-manager.
-func (c Cluster) DisableWhy() string {
+func (c Migration) DisableWhy() string {
 	return disableWhy + expect(c.gap(&disableMigration)) + "." + c.shortWhy(c.Electors.Cloud, leadermigration.CloudTimings(), disableShortWhy)
 }
 
 // Disable completes the stage of a format.
-func (c Cluster) Disable(own transform.Stage) transform.Stage {
+func (c Migration) Disable(own transform.Stage) transform.Stage {
 	own.Verify = append(own.Verify, c.managerRuns())
 	return own
 }

@@ -46,7 +46,7 @@ type Stage struct {
 	// with short leases, where that was measured; waits are the timings of the candidate that decide, and takeovers is how
 	// often the lease may be acquired.
 	gap, shortGap transform.Span
-	waits         func(Cluster) leadermigration.Timings
+	waits         func(Migration) leadermigration.Timings
 	takeovers     int
 	// undoGap is for how long no one runs the cloud controllers while it is undone, and undoGapEnds what ends that;
 	// noUndoGap is why there is no such time.
@@ -77,7 +77,7 @@ type Set struct {
 }
 
 // InOrder returns the stages of a cluster, by their names and in their order, without those that its format does not have.
-func (c Cluster) InOrder(set Set) []transform.Listed {
+func (c Migration) InOrder(set Set) []transform.Listed {
 	of := map[string]func() transform.Stage{
 		GrantMigrationLease: set.Grant, EnableLeaderMigration: set.Enable, InstallCCM: set.Install,
 		CordonControlPlane: set.Cordon, SwitchToExternal: set.Switch, UncordonControlPlane: set.Uncordon, DisableLeaderMigration: set.Disable,
@@ -193,15 +193,20 @@ func Promised() Machines {
 	return m
 }
 
-// Cluster is what stages have to know of a cluster, whatever its format.
-type Cluster struct {
-	Target transform.Target
+// Migration is what stages have to know of the migration of a cluster, whatever its format.
+type Migration struct {
+	Target transform.Target // what the operator chose, in the situation of the cluster
 	// Selector matches the control planes, on which the DaemonSet of the chart runs; "" for
 	// a cloud-controller-manager of another manifest.
 	Selector string
-	// Electors are the managers in the documents.
+	// Electors are the managers in the documents; nothing of documents that lint opened.
 	Electors Electors
+	// Stage is the one after which rules check the documents; "" for documents as they are.
+	Stage string
 }
+
+// Chosen implements transform.Cluster.
+func (c Migration) Chosen() transform.Target { return c.Target }
 
 // Also is a sentence of the reason of a stage where it applies; "" otherwise.
 func Also(applies bool, sentence string) string {

@@ -119,7 +119,7 @@ var switchProvider = Stage{
 		Arguments: []string{"kube-controller-manager-arg", "kube-apiserver-arg", "kubelet-arg"},
 		Flags:     append([]string{"cloud-provider", "cloud-config", "enable-leader-migration", "leader-migration-config", "feature-gates"}, args.Names(leadermigration.KubeTimings())...),
 	},
-	gap: transform.Span{Least: 16, Most: 20}, shortGap: transform.Span{Least: 8, Most: 11}, waits: Cluster.switches,
+	gap: transform.Span{Least: 16, Most: 20}, shortGap: transform.Span{Least: 8, Most: 11}, waits: Migration.switches,
 	noUndoGap: "Expect no gap: the cloud-controller-manager keeps the migration lease and continues to run.",
 	shown:     func(m Managers) bool { return m.Cloud && m.External },
 	after: func(t transform.Target) Check {
@@ -156,21 +156,21 @@ const (
 )
 
 // Switch completes the stage of a format.
-func (c Cluster) Switch(own transform.Stage) transform.Stage {
+func (c Migration) Switch(own transform.Stage) transform.Stage {
 	own.Before = append(own.Before, c.beforeSwitch()...)
 	own.UndoAfter = append(own.UndoAfter, c.lease(leaseStays)...)
 	return c.Switched(own)
 }
 
 // Switched completes the stage of a document without kube-controller-manager.
-func (c Cluster) Switched(own transform.Stage) transform.Stage {
+func (c Migration) Switched(own transform.Stage) transform.Stage {
 	own.Verify = append(append(own.Verify, c.held(After(SwitchToExternal, c.Target).Lease)...), action.ProviderIDs())
 	return own
 }
 
 // SwitchWhy is why the switch is there, which ends in a space, and whether no manager hands over in it, unless
 // kube-controller-manager has the flag. made means that every component is external: an edit that is left is for the rest.
-func (c Cluster) SwitchWhy(made bool, edit func() (*yamledit.Edit, error)) (why string, noGap bool) {
+func (c Migration) SwitchWhy(made bool, edit func() (*yamledit.Edit, error)) (why string, noGap bool) {
 	if made {
 		if e, err := edit(); err == nil && !e.Empty() {
 			return switchedWhy, true
@@ -188,7 +188,7 @@ func (c Cluster) SwitchWhy(made bool, edit func() (*yamledit.Edit, error)) (why 
 }
 
 // beforeSwitch is what has to be so before the switch: what holds after the stage before.
-func (c Cluster) beforeSwitch() []action.Action {
+func (c Migration) beforeSwitch() []action.Action {
 	if c.Target.Situation.SwitchFirst() {
 		return nil
 	}

@@ -44,7 +44,7 @@ func (e *Electors) Show(list []args.Arg, tag string, migrates, external bool) {
 }
 
 // timings are those that arguments set, or those of short leases.
-func (c Cluster) timings(list, short []args.Arg) leadermigration.Timings {
+func (c Migration) timings(list, short []args.Arg) leadermigration.Timings {
 	if c.Target.ShortLeases && leadermigration.LacksTimings(list) {
 		list = short
 	}
@@ -53,16 +53,16 @@ func (c Cluster) timings(list, short []args.Arg) leadermigration.Timings {
 }
 
 // kube and cloud are the timings of the two managers during the migration.
-func (c Cluster) kube() leadermigration.Timings {
+func (c Migration) kube() leadermigration.Timings {
 	return c.timings(c.Electors.Kube, leadermigration.KubeTimings())
 }
 
-func (c Cluster) cloud() leadermigration.Timings {
+func (c Migration) cloud() leadermigration.Timings {
 	return c.timings(c.Electors.Cloud, leadermigration.CloudTimings())
 }
 
 // switches are the timings by which the cloud-controller-manager acquires the lease of kube-controller-manager.
-func (c Cluster) switches() leadermigration.Timings {
+func (c Migration) switches() leadermigration.Timings {
 	t := c.cloud()
 	if WaitsForRecord(c.Electors.Release) {
 		t.LeaseDuration = c.kube().LeaseDuration
@@ -73,7 +73,7 @@ func (c Cluster) switches() leadermigration.Timings {
 // gap is for how long no manager runs the cloud controllers while a stage rolls out, with leader migration, for which it was
 // measured by the calls to AWS of real managers of 1.26 with the default timings (leases of 15 s), with one and with three
 // control planes, in RKE2, RKE and manifests.
-func (c Cluster) gap(s *Stage) transform.Span {
+func (c Migration) gap(s *Stage) transform.Span {
 	if c.Target.NoLeaderMigration || !c.Target.Situation.HasInTreeProvider() || s.waits == nil {
 		return transform.Span{}
 	}
@@ -126,7 +126,7 @@ const (
 
 // Timed is the choice with short leases where the operator chose them, or the documents show that he did. It fails past 1.26.
 // Where a cloud-controller-manager may run without, they are refused.
-func (c Cluster) Timed(at yamledit.Node) (t transform.Target, err error) {
+func (c Migration) Timed(at yamledit.Node) (t transform.Target, err error) {
 	t = c.Target
 	e, has := c.Electors, leadermigration.HasTimings(c.Electors.Cloud, leadermigration.CloudTimings())
 	switch late := !t.Situation.HasInTreeProvider(); {
@@ -145,7 +145,7 @@ func (c Cluster) Timed(at yamledit.Node) (t transform.Target, err error) {
 
 // unlessRefused is the edit of a stage that gives a manager its timings. Those of a cloud-controller-manager that may run would
 // change pod by pod, and an old and a new pod could lead at the same time.
-func (c Cluster) unlessRefused(edit func() (*yamledit.Edit, error)) func() (*yamledit.Edit, error) {
+func (c Migration) unlessRefused(edit func() (*yamledit.Edit, error)) func() (*yamledit.Edit, error) {
 	if e := c.Electors; edit != nil && c.Target.ShortLeasesRefused && e.Runs {
 		return func() (*yamledit.Edit, error) {
 			return nil, &transform.Conflict{At: e.At.Errorf(TimingsStay, WithoutShortLeases)}
@@ -157,7 +157,7 @@ func (c Cluster) unlessRefused(edit func() (*yamledit.Edit, error)) func() (*yam
 // Undone is the choice with which kube-controller-manager gets its flag back: with short leases where it would lead for longer
 // without them than the cloud-controller-manager waits. Where the documents do not show that one, the operator states it. It
 // fails with *transform.Conflict where the user's own timings would be unsafe.
-func (c Cluster) Undone(undo *transform.Reverse, at yamledit.Node) (t transform.Target, err error) {
+func (c Migration) Undone(undo *transform.Reverse, at yamledit.Node) (t transform.Target, err error) {
 	t = c.Target
 	e, waits := c.Electors, t.CloudLease
 	switch {
@@ -194,7 +194,7 @@ const (
 )
 
 // switchShortWhy is what the switch does with timings, and what short leases do not shorten.
-func (c Cluster) switchShortWhy() (why string) {
+func (c Migration) switchShortWhy() (why string) {
 	e := c.Electors
 	if leadermigration.HasTimings(e.Kube, leadermigration.KubeTimings()) || c.Target.ShortLeases && leadermigration.LacksTimings(e.Kube) {
 		why = switchShortWhy
@@ -209,7 +209,7 @@ func (c Cluster) switchShortWhy() (why string) {
 }
 
 // shortWhy is why a stage gives a manager timings, or keeps them.
-func (c Cluster) shortWhy(list, timings []args.Arg, why string) string {
+func (c Migration) shortWhy(list, timings []args.Arg, why string) string {
 	switch {
 	case !c.Target.ShortLeases:
 		return ""

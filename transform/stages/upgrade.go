@@ -45,7 +45,7 @@ const (
 )
 
 // Upgrade completes the stage that moves the release.
-func (c Cluster) Upgrade(own transform.Stage) transform.Stage {
+func (c Migration) Upgrade(own transform.Stage) transform.Stage {
 	own.Why = upgradeWhy + own.Why
 	own.Caution, own.Permanent = noReturn, true
 	own.Before = append(own.Before, Rollout("before the edit, the cloud-controller-manager must run on every control plane, with an image of the cluster's minor"))
@@ -54,7 +54,7 @@ func (c Cluster) Upgrade(own transform.Stage) transform.Stage {
 }
 
 // UpgradedCCM completes the stage that moves the cloud-controller-manager.
-func (c Cluster) UpgradedCCM(own transform.Stage) transform.Stage {
+func (c Migration) UpgradedCCM(own transform.Stage) transform.Stage {
 	own.Why = strings.TrimSpace(upgradeManagerWhy + own.Why)
 	own.Caution, own.Permanent = noReturn, true
 	own.Verify = append(own.Verify, c.managerRuns())
@@ -63,7 +63,7 @@ func (c Cluster) UpgradedCCM(own transform.Stage) transform.Stage {
 
 // UpgradeNotInFile is the stage of a cluster whose document does not hold the
 // cloud-controller-manager; tag is the image's that belongs to its minor.
-func (c Cluster) UpgradeNotInFile(tag string, own transform.Stage) transform.Stage {
+func (c Migration) UpgradeNotInFile(tag string, own transform.Stage) transform.Stage {
 	image := "an image of the cluster's minor"
 	if tag != "" {
 		image = "the image tag " + tag
@@ -120,7 +120,7 @@ func verified(stage string) Check {
 	return c
 }
 
-func (c Cluster) verify() transform.Stage {
+func (c Migration) verify() transform.Stage {
 	after := []action.Action{action.ProviderIDs()}
 	if by := After(VerifyProviderIDs, c.Target).Lease; c.Target.Situation.HasInTreeProvider() {
 		after = append(after, leases(by.shows(), c.Target.Lease()))
