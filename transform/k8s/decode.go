@@ -132,9 +132,10 @@ func (s Strictness) Allows(after Strictness) error {
 	return nil
 }
 
-// NewFields compares two documents, as Allows does.
-func NewFields[T any](before, after yamledit.Node, what string) error {
-	_, old := DecodeStrict[T](before, what)
-	_, now := DecodeStrict[T](after, what)
-	return old.Allows(now)
+// CheckType decodes a document as DecodeStrict does, and says what is wrong with one that does not fit as Decode does.
+func CheckType[T any](root yamledit.Node, what string) (s Strictness, at yamledit.Node, wrong string) {
+	if _, s = DecodeStrict[T](root, what); !s.Fits() {
+		_, at, wrong = Decode[T](root)
+	}
+	return s, at, wrong
 }

@@ -33,7 +33,7 @@ func (m *migration) check(after *migration, p promise) error {
 	return cmp.Or(
 		transform.Require(slices.Equal(m.otherArguments(p), after.otherArguments(p)), "other arguments of %s would change", m.Component),
 		transform.Require(reflect.DeepEqual(m.others(p), after.others(p)), "more than the arguments and the configuration of %s would change", m.Component),
-		shapes[m.Kind].newFields(m.Root, after.Root, "a "+m.Kind+" of "+m.Root.StringAt("apiVersion")))
+		m.strict.Allows(after.strict))
 }
 
 // otherArguments returns the arguments as they are written, but for the promised.
@@ -100,25 +100,10 @@ func (m *Manifest) isConfiguration(n yamledit.Node) bool {
 	return mount.StringAt("mountPath") == a.Value && (n.Same(mount) || n.Same(m.volumeOf(mount)))
 }
 
-// shape is how the type of a kind is decoded.
-type shape struct {
-	read      func(yamledit.Node) (at yamledit.Node, what string)
-	newFields func(before, after yamledit.Node, what string) error
-}
-
-var shapes = map[string]shape{
-	kindPod: shapeOf[corev1.Pod](), kindDeployment: shapeOf[appsv1.Deployment](), kindDaemonSet: shapeOf[appsv1.DaemonSet](),
-	kindConfiguration: shapeOf[clusterConfiguration](), kindInit: shapeOf[nodeConfiguration](), kindJoin: shapeOf[nodeConfiguration](),
-}
-
-func shapeOf[T any]() shape {
-	return shape{
-		read: func(n yamledit.Node) (yamledit.Node, string) {
-			_, at, what := k8s.Decode[T](n)
-			return at, what
-		},
-		newFields: k8s.NewFields[T],
-	}
+// shapes decode the types of the kinds.
+var shapes = map[string]func(root yamledit.Node, what string) (s k8s.Strictness, at yamledit.Node, wrong string){
+	kindPod: k8s.CheckType[corev1.Pod], kindDeployment: k8s.CheckType[appsv1.Deployment], kindDaemonSet: k8s.CheckType[appsv1.DaemonSet],
+	kindConfiguration: k8s.CheckType[clusterConfiguration], kindInit: k8s.CheckType[nodeConfiguration], kindJoin: k8s.CheckType[nodeConfiguration],
 }
 
 // checkJoined requires that the manager takes part in the migration, and sees the

@@ -87,9 +87,7 @@ func Deployment(doc *yamledit.Document, s Scaling) (string, error) {
 		return "", err
 	}
 	pod, _, _ := k8s.Decode[corev1.Pod](m.Root) // as Open did
-	const ofPod = "a Pod of v1"
-	_, has := k8s.DecodeStrict[corev1.Pod](m.Root, ofPod)
-	if err := k8s.NewStrictness(ofPod, nil, nil).Allows(has); err != nil { // no field that is unknown
+	if err := (k8s.Strictness{}).Allows(m.strict); err != nil { // no field that is unknown
 		return "", m.Root.Errorf(err.Error(), "correct the name of the field, or remove it")
 	}
 	d := m.scaled(pod, s)

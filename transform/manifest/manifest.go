@@ -45,6 +45,7 @@ type Manifest struct {
 	program   program       // likewise
 	arguments arguments
 	apiServer args.Extra // of kube-apiserver, in a ClusterConfiguration
+	strict    k8s.Strictness
 }
 
 // Open reads a manifest. It fails with a *transform.Refused for a release that
@@ -133,8 +134,10 @@ func (m *Manifest) readArguments() (err error) {
 
 // checkTypes decodes the document as the API server does.
 func (m *Manifest) checkTypes() error {
-	if at, what := shapes[m.Kind].read(m.Root); what != "" {
-		return at.Errorf(what+", and Kubernetes refuses the whole manifest", "correct it")
+	var at yamledit.Node
+	var wrong string
+	if m.strict, at, wrong = shapes[m.Kind](m.Root, "a "+m.Kind+" of "+m.Root.StringAt("apiVersion")); wrong != "" {
+		return at.Errorf(wrong+", and Kubernetes refuses the whole manifest", "correct it")
 	}
 	return nil
 }
