@@ -47,7 +47,7 @@ var actions = map[string]any{
 		return action.Create(action.SecretFromFile{Namespace: namespace, Name: name, Key: key, File: file}, "")
 	},
 	"action.DeleteAll": action.DeleteAll, "action.DeleteObject": action.DeleteObject, "action.AllRemoved": action.AllRemoved, "action.PatchLeaderRole": action.PatchLeaderRole,
-	"action.PodsRunning": action.PodsRunning, "action.WorkloadDone": action.WorkloadDone, "action.RolledOut": action.RolledOut, "action.OnEveryNode": action.OnEveryNode,
+	"action.PodsRunning": action.PodsRunning, "action.RolledOut": action.RolledOut, "action.OnEveryNode": action.OnEveryNode,
 	"action.MayUpdate": action.MayUpdate, "action.Leases": action.Leases, "action.CordonNodes": action.CordonNodes, "action.UncordonNodes": action.UncordonNodes,
 	"action.ProviderIDs": action.ProviderIDs, "action.InitializeNodes": action.InitializeNodes, "action.RegisterNodes": action.RegisterNodes,
 	"action.PlaceFile": action.PlaceFile, "action.RemoveFile": action.RemoveFile, "action.RKEUp": action.RKEUp, "action.KubeadmSource": action.KubeadmSource,

@@ -69,14 +69,9 @@ func PodsRunning(namespace, component, why string) Action {
 	return Action{Why: why, Command: Command("kubectl -n %s get pods -o wide | grep %--%s", namespace, component), Shows: true}
 }
 
-// WorkloadDone waits until a Deployment or DaemonSet runs as it is written.
-func WorkloadDone(namespace, kind, name string) Action {
-	return Action{Why: "after the edit, wait for the new pods", Command: Command("kubectl -n %s rollout status %--%s/%s", namespace, kind, name), Shows: true}
-}
-
-// RolledOut waits until the pods of a DaemonSet are those of its template.
-func RolledOut(namespace, name, why string) Action {
-	return Action{Why: why, Command: Command("kubectl -n %s rollout status daemonset/%s", namespace, name), Shows: true}
+// RolledOut waits until the pods of a Deployment or DaemonSet are those of its template.
+func RolledOut(namespace, kind, name, why string) Action {
+	return Action{Why: why, Command: Command("kubectl -n %s rollout status %--%s/%s", namespace, kind, name), Shows: true}
 }
 
 // OnEveryNode shows the nodes that a selector matches, and a DaemonSet to compare with them.

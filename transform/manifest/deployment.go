@@ -86,7 +86,7 @@ func Deployment(doc *yamledit.Document, s Scaling) (string, error) {
 	if m, err = m.onOtherPort(); err != nil {
 		return "", err
 	}
-	pod, _, _ := k8s.Decode[corev1.Pod](m.Root) // as Open did
+	pod, _, _ := k8s.Decode[corev1.Pod](m.Root)                 // as Open did
 	if err := (k8s.Strictness{}).Allows(m.strict); err != nil { // no field that is unknown
 		return "", m.Root.Errorf(err.Error(), "correct the name of the field, or remove it")
 	}

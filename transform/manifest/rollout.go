@@ -33,7 +33,7 @@ func (m *migration) rollOut() []action.Action {
 		}
 		return []action.Action{action.KubeadmUpload(file)}
 	case kindDeployment, kindDaemonSet:
-		return []action.Action{action.WorkloadDone(m.namespace(), strings.ToLower(m.Kind), m.Name)}
+		return []action.Action{action.RolledOut(m.namespace(), strings.ToLower(m.Kind), m.Name, "after the edit, wait for the new pods")}
 	}
 	list := []action.Action{action.PodsRunning(m.namespace(), m.Component, "on the control-plane nodes, one at a time, move the manifest into the kubelet's folder and wait until its pod runs again; a copy of the old manifest in that folder would also run")}
 	if m.Component == kubeManager {
@@ -164,8 +164,7 @@ func (m *migration) cordon() stages.Cordoning {
 		Instead:  m.cordonsNot(),
 		Target:   m.Target,
 		Selector: controlPlaneLabel, Cluster: m.Name,
-		Why:        "No new workload starts on a control plane while it switches. The lease guarantees one leader, not the cordon: static pods and DaemonSet pods also start on a cordoned node.",
-		ReleaseWhy: "The nodes that were cordoned for the switch become schedulable again; nodes that another user cordoned stay cordoned.",
+		Why: "No new workload starts on a control plane while it switches. The lease guarantees one leader, not the cordon: static pods and DaemonSet pods also start on a cordoned node.",
 	}
 }
 

@@ -218,8 +218,7 @@ func (m *migration) cordon() stages.Cordoning {
 		Target:   m.Target,
 		Workers:  slices.ContainsFunc(m.Classes, func(c effective.Class) bool { return c.ControlPlane() && c.Worker() }),
 		Selector: controlPlaneNodeLabel, Cluster: m.Name,
-		Why:        "Part of the published procedure: no new workload starts on a control plane while it switches. The lease guarantees one leader, not the cordon. Cordon after the installation of the chart, whose Job cannot run on cordoned control planes.",
-		ReleaseWhy: "The nodes that were cordoned for the switch become schedulable again; nodes that another user cordoned stay cordoned.",
+		Why: "Part of the published procedure: no new workload starts on a control plane while it switches. The lease guarantees one leader, not the cordon. Cordon after the installation of the chart, whose Job cannot run on cordoned control planes.",
 	}
 }
 

@@ -205,7 +205,7 @@ func (c Migration) MayLock(user string) action.Action {
 
 // Rollout waits for the pods of the cloud-controller-manager's chart.
 func Rollout(why string) action.Action {
-	return action.RolledOut(leadermigration.Namespace, ccm.ChartName, why)
+	return action.RolledOut(leadermigration.Namespace, "daemonset", ccm.ChartName, why)
 }
 
 // FirstRollout waits for the first of them.

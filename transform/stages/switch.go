@@ -4,6 +4,7 @@
 package stages
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,9 +47,11 @@ type Cordoning struct {
 	Selector string // of the control-plane nodes
 	Cluster  string // names the run on the nodes
 
-	// Why and ReleaseWhy are what the format says of the two stages.
+	// Why is what the format says of the stage, and ReleaseWhy of its reverse where that is not as usual.
 	Why, ReleaseWhy string
 }
+
+const releaseWhy = "The nodes that were cordoned for the switch become schedulable again; nodes that another user cordoned stay cordoned."
 
 // Stage cordons the control planes.
 func (c Cordoning) Stage() transform.Stage {
@@ -105,7 +108,7 @@ func (c Cordoning) Release() transform.Stage {
 	if why := c.not(); why != "" {
 		return InOtherDocument(why)
 	}
-	return transform.Stage{Why: c.ReleaseWhy, After: []action.Action{action.UncordonNodes(Mark(c.Cluster))}}
+	return transform.Stage{Why: cmp.Or(c.ReleaseWhy, releaseWhy), After: []action.Action{action.UncordonNodes(Mark(c.Cluster))}}
 }
 
 // SwitchToExternal is the stage that makes the provider external.
