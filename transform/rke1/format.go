@@ -31,6 +31,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/redact"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -158,8 +159,7 @@ func (m *migration) managing() stages.Electors {
 		e.Show(chart.Args(), chart.ImageTag(), chart.Migrates(), m.isExternal() && m.Target.Situation != transform.Broken)
 		e.Runs = chart.Migrates()
 	}
-	docs, _ := m.Bundle().Documents()
-	if w, found := ccm.FindWorkload(docs); found {
+	if w, found := rules.Workload(m.Bundle()); found {
 		e.Show(w.Args(), w.Tag(), w.Migrates(), m.isExternal())
 	}
 	return e

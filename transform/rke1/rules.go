@@ -10,7 +10,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -120,16 +119,10 @@ func clusterRules() []rule {
 		{Rule: rules.ProviderRemoved.WithDoc(
 			"No cloud provider is set, and the file shows that the cluster had one: leader migration, a cloud-controller-manager in addons, or useInstanceMetadataHostname. Without a provider nodes lose the names from EC2 (rancher/rancher #22851)."),
 			Check: func(m *migration, found *transform.Findings) {
-				if m.provider() != "" {
-					return
+				if _, runs := rules.Workload(m.Bundle()); m.provider() == "" && (runs || m.migrates() || m.usesMetadata()) {
+					found.At(m.near(m.get(providerKey, nameKey)), "no cloud provider is set, and the cluster had one: nodes lose the names from EC2 and register as new Nodes, and no manager runs the cloud controllers",
+						"set cloud_provider to "+inTree+" before the switch, or to "+externalName+" after it")
 				}
-				docs, _ := m.Bundle().Documents()
-				_, runs := ccm.FindWorkload(docs)
-				if !runs && !m.migrates() && !m.usesMetadata() {
-					return
-				}
-				found.At(m.near(m.get(providerKey, nameKey)), "no cloud provider is set, and the cluster had one: nodes lose the names from EC2 and register as new Nodes, and no manager runs the cloud controllers",
-					"set cloud_provider to "+inTree+" before the switch, or to "+externalName+" after it")
 			}},
 		rules.By(rules.ControlPlanesAtOnce, (*migration).restart),
 		{Rule: transform.Rule{ID: "metadata-hostname-conflict", Severity: transform.Error, Guards: rules.TheSwitch,

@@ -48,7 +48,7 @@ var CCMArgsUnsafe = about(transform.Rule{ID: "ccm-args-unsafe", Severity: transf
 				found.Add(c.At("the chart does not grant the permission to get serviceaccounts that is required by --use-service-account-credentials", "remove the argument, or grant the permission in clusterRoleRules", chartArgs))
 			}
 		}
-		w, runs := workload(s.Bundle())
+		w, runs := Workload(s.Bundle())
 		if runs && ccm.RoutesUnsafe(w.Args()) {
 			found.Add(s.Bundle().Finding(w.Index, w.Container, RoutesUnsafe, RoutesFix))
 		}
@@ -66,7 +66,7 @@ const (
 
 // WorkloadComponents is a manager that the manifests of a cluster run without the chart, as a component, which takes the place of a chart.
 func WorkloadComponents(b leadermigration.Bundle, t transform.Target) []Component {
-	w, runs := workload(b)
+	w, runs := Workload(b)
 	if !runs {
 		return nil
 	}
@@ -79,8 +79,8 @@ func WorkloadComponents(b leadermigration.Bundle, t transform.Target) []Componen
 	}}
 }
 
-// workload returns the cloud-controller-manager that manifests run without the chart.
-func workload(b leadermigration.Bundle) (ccm.Workload, bool) {
+// Workload returns the cloud-controller-manager that manifests run without the chart.
+func Workload(b leadermigration.Bundle) (ccm.Workload, bool) {
 	docs, _ := b.Documents() // none that cannot be read
 	return ccm.FindWorkload(docs)
 }
@@ -99,7 +99,7 @@ var CCMFlagMissing = about(transform.Rule{ID: "ccm-flag-missing", Severity: tran
 				SecondOwner(c.At("", "add --"+leaderFlag+"=true, as the stage install-ccm does", chartArgs), c.Target, found)
 			}
 		}
-		if w, runs := workload(s.Bundle()); runs && !w.Migrates() {
+		if w, runs := Workload(s.Bundle()); runs && !w.Migrates() {
 			SecondOwner(s.Bundle().Finding(w.Index, w.Container, "", "add --"+leaderFlag+"=true to its arguments, or remove it"), s.Chosen(), found)
 		}
 	})
