@@ -54,18 +54,10 @@ func Format() transform.Format {
 			Machines:   machines,
 			ByMachines: byMachines,
 			Roles:      roles,
-			Restart:    restart,
+			Restart:    func(server bool) string { return "systemctl restart " + effective.Service(server) },
 			Shows:      func(t transform.Traits) bool { return strings.Contains(t.Version, "+"+Name) },
 		},
 	}
-}
-
-// restart is of the service that runs the kubelet.
-func restart(server bool) string {
-	if server {
-		return "systemctl restart rke2-server"
-	}
-	return "systemctl restart rke2-agent"
 }
 
 // identify reads a cluster's name off its document.

@@ -390,13 +390,18 @@ func (m *Machines) Restarts(after *Machines, controlPlanes, workers string) (lis
 	return list
 }
 
+// Service is that of RKE2, which also runs the kubelet.
+func Service(server bool) string {
+	if server {
+		return "rke2-server"
+	}
+	return "rke2-agent"
+}
+
 // restarted names the service of a class that restarts, and the components of Kubernetes
 // in it whose arguments change; "" for none.
 func (m *Machines) restarted(class Class, after *Machines, later Class) string {
-	service, before, now := "rke2-agent", m.Effective(class), after.Effective(later)
-	if class.Server() {
-		service = "rke2-server"
-	}
+	service, before, now := Service(class.Server()), m.Effective(class), after.Effective(later)
 	if m.Release.Version != after.Release.Version {
 		return service + " (all components: the release changes)"
 	}
