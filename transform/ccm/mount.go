@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -65,11 +66,8 @@ func nameOf(v any) string { return textIn(v, "name") }
 
 // textIn returns the string at a path in values, or "".
 func textIn(v any, path ...string) string {
-	for _, key := range path {
-		m, _ := v.(map[string]any)
-		v = m[key]
-	}
-	s, _ := v.(string)
+	m, _ := v.(map[string]any)
+	s, _, _ := unstructured.NestedString(m, path...)
 	return s
 }
 

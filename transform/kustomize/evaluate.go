@@ -71,7 +71,7 @@ func Evaluate(doc *yamledit.Document, use Use) error {
 type Effect struct {
 	patch
 	by   *Kustomization
-	from string // the folder of the layer, as seen from the document; a component is in that of what has it
+	From string // the folder of the layer, as seen from the document; a component is in that of what has it
 }
 
 // Place is where the patch is.
@@ -80,12 +80,9 @@ func (e Effect) Place() (file string, line int) { return e.file, e.line }
 // Fails reports whether an effect is that a layer cannot be built, or not be read as a whole.
 func (e Effect) Fails() bool { return e.keepsContent && e.path == "" }
 
-// From is the folder of its layer as seen from the document.
-func (e Effect) From() string { return e.from }
-
 // Same reports whether two effects make the same of a document, wherever both were moved together.
 func (e Effect) Same(o Effect) bool {
-	return e.from == o.from && e.path == o.path && e.text == o.text
+	return e.From == o.From && e.path == o.path && e.text == o.text
 }
 
 // Effects lists what overlays change of a document, in the order in which they are applied.

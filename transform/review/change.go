@@ -294,7 +294,7 @@ func (p Pair) Overlaid(accepted []string) []transform.Finding {
 	same := func(from string) bool {
 		return slices.Contains(had, from) && slices.Contains(has, from) || around(from) && !slices.ContainsFunc(had, around)
 	}
-	is = slices.DeleteFunc(is, func(e kustomize.Effect) bool { return e.Fails() && (p.Before == nil || !same(e.From())) })
+	is = slices.DeleteFunc(is, func(e kustomize.Effect) bool { return e.Fails() && (p.Before == nil || !same(e.From)) })
 	f := transform.FindingAt(p.After.Docs[0].Root(), "", "compare what kubectl kustomize prints before the change and after it; make a stage in the file that has the last word")
 	i := 0
 	for i < min(len(was), len(is)) && was[i].Same(is[i]) {
