@@ -4,6 +4,7 @@
 package report
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -18,14 +19,15 @@ import (
 
 // WritePlan writes a plan for people: what stops it, and the next stage; or whole, with all stages.
 func (c *Collector) WritePlan(plan Plan, whole bool) {
-	w, p := c.Out, c.Palette
+	w, p := bufio.NewWriter(c.Out), c.Palette
+	defer w.Flush() // the output keeps its errors
 	fmt.Fprintf(w, "%s  %s  %s\n", p.paint(bold, title(plan)), release(plan), p.paint(dim, places(plan)))
 	fmt.Fprintf(w, "provider: %s  situation: %s\n", plan.Status.Provider, plan.Status.Situation)
 	if plan.Status.EndState != "" {
 		fmt.Fprintln(w, p.Wrap("end state: "+plan.Status.EndState, ""))
 	}
 	if !whole {
-		c.writeOthers(plan)
+		c.writeOthers(w, plan)
 	}
 	writeStages(w, p, plan)
 	if !whole {
@@ -102,7 +104,7 @@ func writeBlocked(w io.Writer, p Palette, plan Plan) {
 }
 
 // writeOthers names the rules whose errors and warnings are not on this screen, and the command that shows them.
-func (c *Collector) writeOthers(plan Plan) {
+func (c *Collector) writeOthers(w io.Writer, plan Plan) {
 	shown := slices.Clone(plan.Findings)
 	for _, s := range plan.Stages {
 		if shown = append(shown, transform.Stopping(s.Findings)...); s.open() && s.Name == plan.Status.Next {
@@ -112,7 +114,7 @@ func (c *Collector) writeOthers(plan Plan) {
 	others := slices.DeleteFunc(unshown(plan.Status.Findings, shown), func(f transform.Finding) bool { return f.Severity == transform.Note })
 	if len(others) > 0 {
 		lint := action.Words(slices.Concat([]string{"rke-lm", "lint"}, c.changing(plan.Status.Live), c.whereOf(plan.Status))...)
-		fmt.Fprintln(c.Out, c.Palette.Wrap("also found: "+counted(others)+" ("+lint+")", ""))
+		fmt.Fprintln(w, c.Palette.Wrap("also found: "+counted(others)+" ("+lint+")", ""))
 	}
 }
 

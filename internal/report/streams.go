@@ -158,11 +158,8 @@ func (l *EscapingWriter) write(text []byte, whole int) error {
 // unfinished returns how many bytes at the end may be the beginning of a mark, of a
 // character, or of a line break.
 func unfinished(text []byte) int {
-	begin := mark + ":"
-	for n := min(len(begin), len(text)); n > 0; n-- {
-		if bytes.HasSuffix(text, []byte(begin[:n])) {
-			return n
-		}
+	if i := bytes.LastIndexByte(text, mark[0]); i >= 0 && strings.HasPrefix(mark+":", string(text[i:])) {
+		return len(text) - i
 	}
 	if bytes.HasSuffix(text, []byte("\r")) {
 		return 1
