@@ -39,7 +39,10 @@ func Meant(word string, known []string, otherwise string) string {
 
 // IsSlip reports whether a word is another one, but for case, separators and as
 // many letters as a slip changes.
-func IsSlip(word, of string) bool { return Distance(kebab(word), of) <= slip(of) }
+func IsSlip(word, of string) bool {
+	word = kebab(word)
+	return max(len(word)-len(of), len(of)-len(word)) <= slip(of) && Distance(word, of) <= slip(of)
+}
 
 // kebab writes a word as RKE2's keys are written; a key with + adds to a list in
 // RKE2's own files.

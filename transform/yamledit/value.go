@@ -36,8 +36,9 @@ func (n Node) JSON() []byte {
 	}
 	type asJSON struct{ node *yaml.Node }
 	return Derive(n.doc, asJSON{n.y}, func() []byte {
-		n.doc.Visit(weight(n.y))
-		return slices.Clip(appendJSON(nil, n.y))
+		nodes := weight(n.y)
+		n.doc.Visit(nodes)
+		return slices.Clip(appendJSON(make([]byte, 0, 16*nodes), n.y))
 	})
 }
 
@@ -54,7 +55,9 @@ func appendJSON(b []byte, n *yaml.Node) []byte {
 		return append(bytes.TrimSuffix(b, []byte(",")), ']')
 	case yaml.MappingNode:
 		b = append(b, '{')
-		for _, p := range slices.SortedFunc(slices.Values(pairs(n)), func(a, b pair) int { return strings.Compare(keyText(a.key), keyText(b.key)) }) {
+		entries := pairs(n)
+		slices.SortFunc(entries, func(a, b pair) int { return strings.Compare(keyText(a.key), keyText(b.key)) })
+		for _, p := range entries {
 			b = append(appendText(b, keyText(p.key)), ':')
 			b = append(appendJSON(b, p.value), ',')
 		}
@@ -68,8 +71,10 @@ func appendJSON(b []byte, n *yaml.Node) []byte {
 
 // appendText quotes a string; most need no escapes.
 func appendText(b []byte, s string) []byte {
-	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
-		return append(b, JSON(s)...)
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return append(b, JSON(s)...)
+		}
 	}
 	return append(append(append(b, '"'), s...), '"')
 }
