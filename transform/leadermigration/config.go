@@ -279,12 +279,9 @@ func (c controller) is(name, version string) bool {
 // either reports whether the name is one that some version uses.
 func (c controller) either(name string) bool { return name == c.old || name == c.new }
 
-// known returns the controller with an older name.
+// known returns the cloud controller with an older name.
 func known(old string) controller {
-	c, found := lists.Find(append(slices.Clone(listed), cloudNode), func(c controller) bool { return c.old == old })
-	if !found {
-		return controller{old, old}
-	}
+	c, _ := lists.Find(cloudControllers, func(c controller) bool { return c.old == old })
 	return c
 }
 
