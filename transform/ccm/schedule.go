@@ -137,11 +137,6 @@ func (w writing) completeTolerations(usual yamledit.Node, classes []NodeClass) {
 	w.add(tolerationsKey, missing...)
 }
 
-// unusual reports whether the nodes have other taints than the usual ones.
-func (n NodeClass) unusual() bool {
-	return slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return !slices.Contains(usualTaints, t) })
-}
-
 // completeSelector gives the selector the labels of the format's control planes. Another label
 // that they do not have is the author's to take away.
 func (w writing) completeSelector(ofFormat yamledit.Node, classes []NodeClass) {

@@ -5,9 +5,7 @@ package ccm
 
 import (
 	"cmp"
-	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/mod/semver"
 
@@ -64,24 +62,6 @@ func (o Options) base() (string, bool) {
 // Manifest returns a HelmChart with the values for the cluster's minor, whose pods
 // land on all the given nodes; false says that there are none for it.
 func Manifest(o Options, nodes []NodeClass) (string, bool) {
-	if slices.ContainsFunc(nodes, NodeClass.unusual) {
-		return o.manifest(nodes)
-	}
-	if text, known := manifests.Load(o); known {
-		return text.(string), true
-	}
-	text, ok := o.manifest(nil)
-	if ok {
-		manifests.Store(o, text)
-	}
-	return text, ok
-}
-
-// manifests keeps what Manifest returned for usual nodes. All clusters of a run
-// have the same choices, so there are as many as minors among them; without it a plan of 500 takes 1.07 times the CPU.
-var manifests sync.Map // Options → string
-
-func (o Options) manifest(nodes []NodeClass) (string, bool) {
 	text, ok := Values(o, nodes)
 	if !ok {
 		return "", false
