@@ -136,12 +136,11 @@ type Delivery struct {
 
 // ResourceOf returns what kubectl calls the kind of an object: deployments.apps.
 func ResourceOf(doc *yamledit.Document) string {
-	kind, _ := doc.Root().Get("kind").String()
-	group, _, grouped := strings.Cut(doc.Root().StringAt("apiVersion"), "/")
-	if !grouped {
-		return strings.ToLower(kind) + "s"
+	resource := strings.ToLower(doc.Root().StringAt("kind")) + "s"
+	if group, _, grouped := strings.Cut(doc.Root().StringAt("apiVersion"), "/"); grouped {
+		return resource + "." + group
 	}
-	return strings.ToLower(kind) + "s." + group
+	return resource
 }
 
 // Cluster is a cluster that can be migrated, as its documents have it.

@@ -197,8 +197,7 @@ func ReadExtra(at yamledit.Node) (Extra, error) {
 		}
 	}
 	for _, item := range at.Items() {
-		name, _ := item.Get("name").String()
-		if err := x.read(item, name, item.Get("value")); err != nil {
+		if err := x.read(item, item.StringAt("name"), item.Get("value")); err != nil {
 			return x, err
 		}
 	}

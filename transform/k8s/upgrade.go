@@ -73,7 +73,7 @@ func (m Upgrade) Queue(e *yamledit.Edit) {
 }
 
 func (m Upgrade) stated() error {
-	if stated, _ := m.At.String(); !m.Is(stated) {
+	if stated := m.At.StringAt(); !m.Is(stated) {
 		return m.Holder.Errorf("the file has no version, so --target-version has no version to start from", "remove --target-version, or set the version in the file")
 	}
 	return nil

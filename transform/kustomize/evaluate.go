@@ -90,8 +90,8 @@ func Effects(doc *yamledit.Document, use Use) (all []Effect) {
 	if k := use.PatchOf; k != nil {
 		return lists.Map(changes(doc.Root(), false), func(p patch) Effect { return Effect{patch: p, by: k} })
 	}
-	names := object{kind: str(doc.Root(), "kind"), names: []string{str(doc.Root(), "metadata", "name")}, namespaces: []string{cmp.Or(str(doc.Root(), "metadata", "namespace"), "default")}}
-	if len(use.Layers) > 0 && str(doc.Root(), "metadata", "annotations", localConfig) != "" {
+	names := object{kind: doc.Root().StringAt("kind"), names: []string{doc.Root().StringAt("metadata", "name")}, namespaces: []string{cmp.Or(doc.Root().StringAt("metadata", "namespace"), "default")}}
+	if len(use.Layers) > 0 && doc.Root().StringAt("metadata", "annotations", localConfig) != "" {
 		all = append(all, Effect{patch{file: doc.File(), line: doc.Root().Line(), path: whole, text: localConfig}, use.Layers[0], use.Layers[0].From(doc)})
 	}
 	for _, k := range use.Layers {
@@ -171,7 +171,7 @@ func (k *Kustomization) changing(doc *yamledit.Document, o *object) (list []patc
 		list = append(list, patch{file: k.File, line: item.Line(), path: "the image", text: textOf(item)})
 	}
 	for _, item := range k.root.Get("vars").Items() {
-		if variable := "$(" + str(item, "name") + ")"; strings.Contains(string(doc.Bytes()), variable) {
+		if variable := "$(" + item.StringAt("name") + ")"; strings.Contains(string(doc.Bytes()), variable) {
 			list = append(list, patch{file: k.File, line: item.Line(), path: variable, text: textOf(item), copies: true})
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // replacements reads what copies values from one object into others; a file has one, or a list.
 func (k *Kustomization) replacements(load Load) {
 	for _, item := range k.root.Get("replacements").Items() {
-		path := str(item, "path")
+		path := item.StringAt("path")
 		if path == "" {
 			k.replacement(item)
 			continue
@@ -75,7 +75,7 @@ func (k *Kustomization) sourceKinds() (kinds []string) {
 		return nil
 	}
 	for _, item := range k.items("replacements", "vars") {
-		kind := cmp.Or(str(item, "source", "kind"), str(item, "objref", "kind"))
+		kind := cmp.Or(item.StringAt("source", "kind"), item.StringAt("objref", "kind"))
 		if kind == "" || len(kinds) == mostKinds {
 			return nil
 		}
@@ -177,7 +177,7 @@ func (k *Kustomization) plugin(item yamledit.Node, load Load) {
 		doc, err := yamledit.Parse(chunk)
 		kind, builtin := "", false
 		if err == nil {
-			kind, builtin = str(doc.Root(), "kind"), str(doc.Root(), "apiVersion") == "builtin"
+			kind, builtin = doc.Root().StringAt("kind"), doc.Root().StringAt("apiVersion") == "builtin"
 		}
 		switch {
 		case err == nil && !doc.Root().Exists():
@@ -194,8 +194,7 @@ func (k *Kustomization) plugin(item yamledit.Node, load Load) {
 // configuration reads which fields of which kinds hold names, labels, images and variables: whether and how
 // they are changed is in other words.
 func (k *Kustomization) configuration(item yamledit.Node, load Load) {
-	path, _ := item.String()
-	for _, e := range k.loaded(item, path, load).Entries() {
+	for _, e := range k.loaded(item, item.StringAt(), load).Entries() {
 		k.specs(e.Value)
 	}
 }
@@ -203,8 +202,8 @@ func (k *Kustomization) configuration(item yamledit.Node, load Load) {
 // specs are fields outside of the metadata that a configuration or an entry lists.
 func (k *Kustomization) specs(list yamledit.Node) {
 	for _, spec := range list.Items() {
-		if path, counts := pointed(str(spec, "path")); counts && path != whole {
-			k.patches = append(k.patches, patch{file: spec.Document().File(), line: spec.Line(), to: selector{kind: word{text: str(spec, "kind")}}, path: path, text: textOf(spec), keepsContent: ofName(path)})
+		if path, counts := pointed(spec.StringAt("path")); counts && path != whole {
+			k.patches = append(k.patches, patch{file: spec.Document().File(), line: spec.Line(), to: selector{kind: word{text: spec.StringAt("kind")}}, path: path, text: textOf(spec), keepsContent: ofName(path)})
 		}
 		k.specs(spec.Get("fieldSpecs"))
 	}
@@ -216,7 +215,7 @@ func (k *Kustomization) fields() {
 		k.specs(item.Get("fields"))
 	}
 	for _, item := range k.root.Get("replicas").Items() {
-		k.patches = append(k.patches, patch{file: k.File, line: item.Line(), to: selector{kind: word{text: "Deployment"}, name: word{text: str(item, "name")}}, path: "spec.replicas", text: textOf(item)})
+		k.patches = append(k.patches, patch{file: k.File, line: item.Line(), to: selector{kind: word{text: "Deployment"}, name: word{text: item.StringAt("name")}}, path: "spec.replicas", text: textOf(item)})
 	}
 }
 
@@ -236,5 +235,5 @@ func (k *Kustomization) images(doc *yamledit.Document) []yamledit.Node {
 		}
 	}
 	collect(doc.Root().Get("spec"))
-	return slices.DeleteFunc(k.root.Get("images").Items(), func(item yamledit.Node) bool { return !slices.Contains(names, str(item, "name")) })
+	return slices.DeleteFunc(k.root.Get("images").Items(), func(item yamledit.Node) bool { return !slices.Contains(names, item.StringAt("name")) })
 }

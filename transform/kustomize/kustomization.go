@@ -44,12 +44,12 @@ func Parse(file, folder string, text []byte) (k *Kustomization, ok bool) {
 	}
 	root := doc.Root()
 	// Flux has objects of the same kind in another group.
-	if api := str(root, "apiVersion"); api != "" && !strings.HasPrefix(api, "kustomize.config.k8s.io/") {
+	if api := root.StringAt("apiVersion"); api != "" && !strings.HasPrefix(api, "kustomize.config.k8s.io/") {
 		return nil, false
 	}
 	return &Kustomization{
 		File: file, Folder: folder, root: root,
-		prefix: str(root, "namePrefix"), suffix: str(root, "nameSuffix"), namespace: str(root, "namespace"),
+		prefix: root.StringAt("namePrefix"), suffix: root.StringAt("nameSuffix"), namespace: root.StringAt("namespace"),
 	}, true
 }
 
@@ -65,7 +65,7 @@ func (k *Kustomization) Components() []string { return texts(k.root.Get("compone
 // PatchFiles returns the files that hold its patches, as it writes them.
 func (k *Kustomization) PatchFiles() []string {
 	files := lists.Found(k.items("patches", "patchesJson6902"), func(item yamledit.Node) (string, bool) {
-		path := str(item, "path")
+		path := item.StringAt("path")
 		return path, path != ""
 	})
 	return append(files, lists.Where(texts(k.root.Get("patchesStrategicMerge")), func(text string) bool { return !strings.Contains(text, "\n") })...)
@@ -74,11 +74,6 @@ func (k *Kustomization) PatchFiles() []string {
 // items are those of the lists of some keys.
 func (k *Kustomization) items(keys ...string) []yamledit.Node {
 	return lists.Flat(keys, func(key string) []yamledit.Node { return k.root.Get(key).Items() })
-}
-
-func str(n yamledit.Node, keys ...string) string {
-	s, _ := n.Get(keys...).String()
-	return s
 }
 
 // texts returns the strings of a list.
@@ -143,7 +138,7 @@ func FleetOptions(text []byte) (namespace, others string) {
 	for _, key := range append(unchanging, "defaultNamespace") {
 		delete(options, key)
 	}
-	namespace = str(doc.Root(), "defaultNamespace")
+	namespace = doc.Root().StringAt("defaultNamespace")
 	if len(options) == 0 {
 		return namespace, ""
 	}

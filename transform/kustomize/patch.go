@@ -33,12 +33,12 @@ type selector struct{ kind, name, namespace word }
 
 // itself is a selector for the very object that a patch names.
 func itself(n yamledit.Node) selector {
-	return selector{word{text: str(n, "kind")}, word{text: str(n, "metadata", "name")}, word{text: str(n, "metadata", "namespace")}}
+	return selector{word{text: n.StringAt("kind")}, word{text: n.StringAt("metadata", "name")}, word{text: n.StringAt("metadata", "namespace")}}
 }
 
 // target is a selector by expressions.
 func target(n yamledit.Node) selector {
-	return selector{expression(str(n, "kind")), expression(str(n, "name")), expression(str(n, "namespace"))}
+	return selector{expression(n.StringAt("kind")), expression(n.StringAt("name")), expression(n.StringAt("namespace"))}
 }
 
 // word is a text, or the form of texts; the zero value matches all.
@@ -71,7 +71,7 @@ func (k *Kustomization) Resolve(load Load, has func(path string) bool, parts ...
 		k.patch(item, load)
 	}
 	for _, item := range k.root.Get("patchesStrategicMerge").Items() {
-		if text, _ := item.String(); strings.Contains(text, "\n") {
+		if text := item.StringAt(); strings.Contains(text, "\n") {
 			k.read(k.File, item.Line(), nil, text, false)
 		} else {
 			k.open(item, text, nil, load)
@@ -130,7 +130,7 @@ func (k *Kustomization) patch(item yamledit.Node, load Load) {
 	if n := item.Get("target"); n.IsMap() {
 		to = new(target(n))
 	}
-	if path := str(item, "path"); path != "" {
+	if path := item.StringAt("path"); path != "" {
 		k.open(item, path, to, load)
 		return
 	}
@@ -201,10 +201,10 @@ func changes(root yamledit.Node, options bool) (list []patch) {
 	}
 	for _, op := range root.Items() {
 		for _, key := range []string{"path", "from"} {
-			if str(op, "op") == "test" || key == "from" && str(op, "op") != "move" || !op.Get(key).Exists() {
+			if op.StringAt("op") == "test" || key == "from" && op.StringAt("op") != "move" || !op.Get(key).Exists() {
 				continue
 			}
-			if path, counts := pointed(str(op, key)); counts {
+			if path, counts := pointed(op.StringAt(key)); counts {
 				add(path, op, op)
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
@@ -96,7 +95,7 @@ func Make(c Config) (string, error) {
 
 // CheckLease fails for what is no name of a Lease.
 func CheckLease(name string) error {
-	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+	if !k8s.IsName(name) {
 		return errors.New("the lease's name is not one that Kubernetes allows; use lower case letters, digits, dashes and dots")
 	}
 	return nil
@@ -186,7 +185,7 @@ func configurations(root yamledit.Node) ([]yamledit.Node, error) {
 	}
 	var found []yamledit.Node
 	for _, e := range append(root.Get("data").Entries(), root.Get("stringData").Entries()...) {
-		if s, _ := e.Value.String(); !strings.Contains(s, Kind) {
+		if s := e.Value.StringAt(); !strings.Contains(s, Kind) {
 			continue
 		}
 		in, err := e.Value.Embedded()

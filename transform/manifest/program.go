@@ -110,7 +110,7 @@ func programIn(container yamledit.Node) (program, bool) {
 		case !slices.Contains(wrappers, name) && !strings.HasPrefix(word, "-"):
 			return program{}, false
 		}
-		if first, _ := words[0].String(); strings.HasPrefix(first, "-") {
+		if first := words[0].StringAt(); strings.HasPrefix(first, "-") {
 			break // arguments alone: the image says what takes them
 		}
 	}

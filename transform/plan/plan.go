@@ -96,12 +96,7 @@ func (s Step) Files() ([]action.File, error) {
 }
 
 // Prepared returns the files that the commands before the stage name.
-func (s Step) Prepared() []action.File {
-	if s.Past() {
-		return nil
-	}
-	return s.Stage.Prepare.Files
-}
+func (s Step) Prepared() []action.File { return lists.If(!s.Past(), s.Stage.Prepare.Files...) }
 
 // Place is where a stage changes a document. The line is that of the file as it
 // is, before any stage.

@@ -190,9 +190,8 @@ func (p *Plan) Patches(s Step, r Revision) (Patches, error) {
 
 // PatchCommand sends a file of Patches to the object.
 func (p *Plan) PatchCommand(doc *yamledit.Document, file string) string {
-	resource, root := p.Delivery(doc, "").Resource, doc.Root()
-	name, _ := root.Get("metadata", "name").String()
-	if namespace, _ := root.Get("metadata", "namespace").String(); namespace != "" {
+	resource, name := p.Delivery(doc, "").Resource, doc.Root().StringAt("metadata", "name")
+	if namespace := doc.Root().StringAt("metadata", "namespace"); namespace != "" {
 		return action.Command("kubectl -n %s patch %s/%s --type=json --patch-file %s", namespace, resource, name, file)
 	}
 	return action.Command("kubectl patch %s/%s --type=json --patch-file %s", resource, name, file)

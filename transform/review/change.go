@@ -143,9 +143,8 @@ func removed(p Pair, t transform.Target) Change {
 // without a kind any mapping without, and what cannot be read.
 func remains(doc *yamledit.Document, text []byte) bool {
 	object := func(d *yamledit.Document) (of [2]string) {
-		of[0], _ = d.Root().Get("kind").String()
-		if of[0] != "" {
-			of[1], _ = d.Root().Get("metadata", "name").String()
+		if of[0] = d.Root().StringAt("kind"); of[0] != "" {
+			of[1] = d.Root().StringAt("metadata", "name")
 		}
 		return of
 	}

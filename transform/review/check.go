@@ -176,7 +176,7 @@ func (c *comparison) upgrade(out Change) {
 	if out.Version == "" || !c.moves() || c.old.Target.Version == out.Cluster.Version {
 		return
 	}
-	moved := func(d difference) bool { s, _ := d.after.String(); return s == out.Cluster.Version }
+	moved := func(d difference) bool { return d.after.StringAt() == out.Cluster.Version }
 	c.report(stageWithUpgrade, transform.FindingAt(c.where(moved),
 		fmt.Sprintf("the change moves the cluster from %s to %s together with %s", out.Version, out.Cluster.Version, c.named()),
 		"upgrade in a separate pull request, or plan the upgrade as a part of the switch, with target-version in the configuration of the base"))

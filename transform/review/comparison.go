@@ -127,9 +127,7 @@ func (c *comparison) touched() (list []difference) {
 
 // substituted reports whether another program sets the value, as for ${PROVIDER:=aws}.
 func (d difference) substituted() bool {
-	was, _ := d.before.String()
-	is, _ := d.after.String()
-	return strings.Contains(was+is, "${") && aboutMigration.MatchString(d.node().Path())
+	return strings.Contains(d.before.StringAt()+d.after.StringAt(), "${") && aboutMigration.MatchString(d.node().Path())
 }
 
 // aboutMigration matches paths of what a migration depends on.
@@ -208,8 +206,7 @@ func (c *comparison) expect(out Change) {
 // upgraded sets the release where the change does.
 func upgraded(doc, after *yamledit.Document, from, to string) *yamledit.Document {
 	for _, d := range differences(spec(doc), spec(after)) {
-		old, _ := d.before.String()
-		if now, _ := d.after.String(); old != from || now != to {
+		if d.before.StringAt() != from || d.after.StringAt() != to {
 			continue
 		}
 		e := doc.Edit()

@@ -121,7 +121,7 @@ func (m *migration) enableUndo(e *transform.Reverse) {
 	}
 	at := m.get(servicesKey, manager, argsKey)
 	flag := at.Get(leaderFlag)
-	if text, _ := flag.String(); text != "true" {
+	if text := flag.StringAt(); text != "true" {
 		e.Fail(transform.Lost(flag, leaderFlag+" differs from what rke-lm writes, so it existed before"))
 	}
 	names := m.leaving()

@@ -181,7 +181,7 @@ func (m *migration) switchUndo(e *transform.Reverse) {
 	back.Target, err = m.Undone(e, name)
 	e.Fail(err)
 	m.checkRollback(e)
-	if text, _ := name.String(); text != externalName {
+	if text := name.StringAt(); text != externalName {
 		e.Fail(transform.Lost(m.Config, "the provider is external only in the arguments of components, so it was changed in another way"))
 	}
 	e.Set(name, inTree)

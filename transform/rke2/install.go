@@ -374,7 +374,7 @@ func (m *migration) checkCloud() error {
 	var driver yamledit.Node
 	for _, c := range m.Classes {
 		driver = c.Pool.Get("machineConfigRef", "kind")
-		if kind, _ := driver.String(); kind == "" || kind == aws.MachineConfigKind {
+		if kind := driver.StringAt(); kind == "" || kind == aws.MachineConfigKind {
 			return nil
 		}
 	}

@@ -252,10 +252,9 @@ func valueOf(object *yamledit.Document, key string) (string, yamledit.Node) {
 		return at.StringAt(), at
 	}
 	at := object.Root().Get("data", key)
-	s, _ := at.String()
-	if kind, _ := object.Root().Get("kind").String(); kind != kindSecret {
-		return s, at
+	if object.Root().StringAt("kind") != kindSecret {
+		return at.StringAt(), at
 	}
-	decoded, _ := base64.StdEncoding.DecodeString(strings.TrimSpace(s))
+	decoded, _ := base64.StdEncoding.DecodeString(strings.TrimSpace(at.StringAt()))
 	return string(decoded), at
 }

@@ -219,7 +219,7 @@ func clusterRules() []rule {
 			"The value that machines get is not the one in machineGlobalConfig: who edits that one changes nothing.", transform.SourcePlanner, "Nothing: the switch edits the entry that takes effect.", "Always; it informs."),
 			Check: func(m *migration, found *transform.Findings) {
 				for _, n := range m.Winners(providerKey, anyClass) {
-					if s, _ := n.String(); (s == inTree || s == external) && !n.Same(m.Layers[0].Get(providerKey)) {
+					if s := n.StringAt(); (s == inTree || s == external) && !n.Same(m.Layers[0].Get(providerKey)) {
 						found.At(n, "the provider is set here, not in machineGlobalConfig", "nothing: the switch edits this location")
 					}
 				}

@@ -219,7 +219,7 @@ const rancherFile = "/etc/rancher/rke2/config.yaml.d/50-rancher.yaml"
 
 func (m *migration) unlistedRelease(found *transform.Findings) {
 	at := m.Root.Get("spec", "kubernetesVersion")
-	if s, _ := at.String(); s != m.Version {
+	if s := at.StringAt(); s != m.Version {
 		at = m.Root // the version is assumed
 	}
 	found.At(at, "the tables of "+effective.TablesDate()+" do not list RKE2 "+m.Version+", so the arguments of all releases are accepted", "check the version").Severity = transform.Note

@@ -229,7 +229,7 @@ func (m *migration) emptyFiles(found *transform.Findings) {
 // config reads the configuration, if there is one, and finds wildcards without quotes.
 func (d delivery) config() (yamledit.Node, []transform.Finding) {
 	text, at := valueOf(d.object, d.key)
-	if written, _ := at.String(); written == text {
+	if written := at.StringAt(); written == text {
 		root, found, _ := leadermigration.Embedded(at)
 		return root, d.placed(found)
 	}

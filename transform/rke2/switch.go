@@ -85,7 +85,7 @@ func (m *migration) switchEdit(e *yamledit.Edit) {
 // switchProvider edits the locations that win, wherever they are.
 func (m *migration) switchProvider(e *yamledit.Edit) {
 	for _, n := range m.Winners(providerKey, anyClass) {
-		if s, _ := n.String(); s != inTree {
+		if s := n.StringAt(); s != inTree {
 			continue
 		}
 		e.Set(n, external)
@@ -310,7 +310,7 @@ func placeAfter(n, inserted yamledit.Node) int {
 func (m *migration) providerBack(e *transform.Reverse) {
 	certain := m.Winners(providerKey, effective.Class.ControlPlane)
 	for _, n := range m.Winners(providerKey, anyClass) {
-		if s, _ := n.String(); s != external {
+		if s := n.StringAt(); s != external {
 			continue
 		}
 		e.Set(n, inTree)

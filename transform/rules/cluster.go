@@ -147,8 +147,7 @@ func FindInTreeProvider(n yamledit.Node, u k8s.Upgrade, found *transform.Finding
 // FindInTreeImage is about an image with which a component is of another release than the cluster. It reports whether that
 // release lacks the in-tree provider.
 func FindInTreeImage(n yamledit.Node, found *transform.Findings) bool {
-	image, _ := n.String()
-	tag := k8s.ParseImage(image).Tag
+	tag := k8s.ParseImage(n.StringAt()).Tag
 	removed := k8s.From(tag, aws.FirstWithout)
 	if removed {
 		found.At(n, "the provider is aws, which the image of Kubernetes "+tag+" does not have", "use the image of the cluster's release; migrate on 1.26, before the upgrade")
