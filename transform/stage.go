@@ -5,9 +5,11 @@ package transform
 
 import (
 	"fmt"
+	"reflect"
 	"sync"
 
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -69,6 +71,13 @@ func Require(holds bool, otherwise string, names ...any) error {
 		return nil
 	}
 	return fmt.Errorf(otherwise, names...)
+}
+
+// Unpromised returns the first key with another value, of which an absent one is nil, that a stage does not promise.
+func Unpromised(before, after map[string]any, promised func(key string, before, after any) bool) (key string, found bool) {
+	return lists.Find(lists.Keys(before, after), func(key string) bool {
+		return !reflect.DeepEqual(before[key], after[key]) && !promised(key, before[key], after[key])
+	})
 }
 
 // Span is how long something takes: from and up to so many seconds; zero, which is "" as text, for no time.

@@ -5,7 +5,6 @@ package ccm
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -267,12 +266,10 @@ func (c Chart) CheckJoined(o Options, nodes []NodeClass) error {
 	if err != nil || !c.SchedulingShown() {
 		return err
 	}
-	for _, class := range nodes {
-		if why := c.Refuses(class); why != "" {
-			return fmt.Errorf("the chart would not run on nodes of class %s: %s", class.Name, why)
-		}
-	}
-	return nil
+	return lists.Check(nodes, func(class NodeClass) error {
+		why := c.Refuses(class)
+		return transform.Require(why == "", "the chart would not run on nodes of class %s: %s", class.Name, why)
+	})
 }
 
 // CheckLeft requires that nothing of the migration is left on a chart.

@@ -1,7 +1,8 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lists makes lists of lists and of maps, finds items, by a key as well, returns items where a condition holds, joins the first ones, and reads tables.
+// Package lists makes lists of lists and of maps, finds items, by a key as well, and errors of items, returns items where a
+// condition holds, joins the first ones, and reads tables.
 //
 // Invariant: a result has the order of what it is made of, and shares nothing with it.
 package lists
@@ -58,6 +59,16 @@ func Found[T, U any](list []T, find func(T) (U, bool)) (all []U) {
 		}
 	}
 	return all
+}
+
+// Check returns the error of the first item that has one.
+func Check[T any](list []T, check func(T) error) error {
+	for _, item := range list {
+		if err := check(item); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // If returns some items where a condition holds, and none otherwise.

@@ -40,6 +40,12 @@ func TestFindReturnsTheFirstOne(t *testing.T) {
 	assert.True(t, got == 0 && !has, got, has)
 }
 
+func TestCheckReturnsTheFirstError(t *testing.T) {
+	failing := func(text string) error { _, err := strconv.Atoi(text); return err }
+	assert.ErrorContains(t, Check([]string{"1", "b", "c"}, failing), `"b"`)
+	assert.NilError(t, Check([]string{"1", "2"}, failing))
+}
+
 func TestDistinctKeepsTheFirstOfThoseThatRepeat(t *testing.T) {
 	assert.EqualSlices(t, Distinct([]string{"b", "a", "b", "c", "a"}), []string{"b", "a", "c"})
 }

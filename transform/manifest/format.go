@@ -153,10 +153,8 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range members {
-		if err := m.checkProvider(); err != nil {
-			return nil, err
-		}
+	if err := lists.Check(members, func(m *migration) error { return m.checkProvider() }); err != nil {
+		return nil, err
 	}
 	shown := managing(members)
 	timed, err := stages.Migration{Target: members[0].Target, Electors: shown}.Timed(members[0].Root)
@@ -282,12 +280,7 @@ func (c *cluster) stage(each [][]transform.Listed, i int) transform.Stage {
 		return editAll(shares, func(s transform.Stage) (*yamledit.Edit, error) { return s.Undo() })
 	}
 	s.Check = transform.CheckBy(func(after *cluster) error {
-		for _, part := range shares {
-			if err := part.Check(after.members[part.member]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return lists.Check(shares, func(part share) error { return part.Check(after.members[part.member]) })
 	})
 	manual := lists.Flat(shares, func(part share) []string { return part.AfterManual })
 	s.AfterManual = lists.Where(manual, func(stage string) bool { return stage != stages.InstallCCM || !c.Manager().Exists() })
@@ -343,7 +336,7 @@ func (c *cluster) actions(shares []share, of func(transform.Stage) []action.Acti
 	return all
 }
 
-// filesOf are those of all documents, each name once.
+// filesOf are those of all documents.
 func filesOf(shares []share) (all []action.File, err error) {
 	for _, part := range shares {
 		if part.Files == nil {
@@ -353,11 +346,7 @@ func filesOf(shares []share) (all []action.File, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range files {
-			if !slices.ContainsFunc(all, func(g action.File) bool { return g.Name == f.Name }) {
-				all = append(all, f)
-			}
-		}
+		all = append(all, files...)
 	}
 	return all, nil
 }

@@ -266,10 +266,8 @@ func part(doc *yamledit.Document) int {
 // parts. Two clusters in one folder are refused: nothing tells which manager belongs to
 // which.
 func group(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
-	for _, doc := range docs {
-		if err := checkIs(doc); err != nil {
-			return nil, err
-		}
+	if err := lists.Check(docs, checkIs); err != nil {
+		return nil, err
 	}
 	docs = slices.Clone(docs)
 	slices.SortStableFunc(docs, func(a, b *yamledit.Document) int { return cmp.Compare(part(a), part(b)) })

@@ -6,9 +6,7 @@ package rke1
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/netip"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -137,21 +135,11 @@ func (c *Cluster) imageTag() string {
 	return c.Read.SystemImages.Kubernetes[i+1:]
 }
 
-// promised reports whether a value that RKE reads may go from one to the other. The
-// path to it is spelt as in Rancher's API, in every document; an absent value is
-// nil.
-type promised func(path string, before, after any) bool
-
-// check compares what RKE reads before and after a stage. What does not change
-// needs no promise.
-func (m *migration) check(after *migration, ok promised) error {
-	before, now := m.values(), after.values()
-	for _, path := range lists.Keys(before, now) {
-		if !reflect.DeepEqual(before[path], now[path]) && !ok(path, before[path], now[path]) {
-			return fmt.Errorf("%s would change", path)
-		}
-	}
-	return m.strictness().Allows(after.strictness())
+// check compares what RKE reads before and after a stage, which promises what may change. The path to a value is spelt as in
+// Rancher's API, in every document.
+func (m *migration) check(after *migration, promised func(path string, before, after any) bool) error {
+	path, changes := transform.Unpromised(m.values(), after.values(), promised)
+	return cmp.Or(transform.Require(!changes, "%s would change", path), m.strictness().Allows(after.strictness()))
 }
 
 // values returns every value that RKE reads by the path to it.
@@ -251,14 +239,11 @@ func (c *Cluster) checkProvider() error {
 
 // checkComponents refuses a provider of a component that is neither of the two.
 func (c *Cluster) checkComponents() error {
-	for _, service := range components {
-		for _, at := range c.places(service) {
-			if err := rules.CheckProvider(args.OfMap(at), service, service == manager); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return lists.Check(components, func(service string) error {
+		return lists.Check(c.places(service), func(at yamledit.Node) error {
+			return rules.CheckProvider(args.OfMap(at), service, service == manager)
+		})
+	})
 }
 
 // workers reports whether a control plane may be a worker, too. Machines that

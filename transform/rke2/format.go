@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
@@ -140,15 +141,11 @@ func (c *Cluster) checkProvider() error {
 
 // checkComponents refuses a provider of a component that is neither of the two.
 func (c *Cluster) checkComponents() error {
-	for _, class := range c.Kinds {
-		config := c.Effective(class)
-		for _, key := range componentArgs {
-			if err := rules.CheckProvider(args.Place(config[key].Origin), key, key == managerArgs); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return lists.Check(c.Kinds, func(class effective.Class) error {
+		return lists.Check(componentArgs, func(key string) error {
+			return rules.CheckProvider(args.Place(c.Effective(class)[key].Origin), key, key == managerArgs)
+		})
+	})
 }
 
 // Identity implements transform.Cluster.

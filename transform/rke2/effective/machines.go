@@ -267,12 +267,8 @@ func (m *Machines) Check(after *Machines, may func(class Class, key string, befo
 }
 
 func checkClass(class Class, before, after map[string]any, may func(class Class, key string, before, now any) bool) error {
-	for _, key := range lists.Keys(before, after) {
-		if !reflect.DeepEqual(before[key], after[key]) && !may(class, key, before[key], after[key]) {
-			return fmt.Errorf("%s would change on machines of class %s", key, class.Name)
-		}
-	}
-	return nil
+	key, changes := transform.Unpromised(before, after, func(key string, before, now any) bool { return may(class, key, before, now) })
+	return transform.Require(!changes, "%s would change on machines of class %s", key, class.Name)
 }
 
 // The labels by which Rancher knows a machine's roles and system (rancher
