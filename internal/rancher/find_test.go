@@ -104,7 +104,7 @@ func TestTheTextIsWithoutWhatTheServerKeeps(t *testing.T) {
 		assert.Contains(t, string(before.Text), `"additionalManifest": "a: \u003cb\u003e \u0026 c\n"`, "a value is not the text that the server wrote", before.Text)
 		r.Edit(orchard, func(o map[string]any) { o["status"] = map[string]any{"ready": false} })
 		after := find(t, s, "fleet-default/orchard")
-		assert.Truef(t, string(after.Text) == string(before.Text) && after.ResourceVersion != before.ResourceVersion, "a status makes it another text:\n%s", after.Text)
+		assert.Truef(t, string(after.Text) == string(before.Text) && meta(t, after).ResourceVersion != meta(t, before).ResourceVersion, "a status makes it another text:\n%s", after.Text)
 	})
 }
 

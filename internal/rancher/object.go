@@ -33,8 +33,6 @@ type Object struct {
 	ID              string // c-m-… or c-…; "" while Rancher has not given one
 	UID             string
 	Labels          map[string]string
-	Generation      int64
-	ResourceVersion string
 	// Raw is the object's JSON as the server wrote it, and Text as much of it as
 	// people write, on lines of its own: without the status and what else the server
 	// keeps. Both may hold secrets.
@@ -96,7 +94,7 @@ func read(kind transform.ObjectKind, raw []byte) (Object, head, error) {
 	}
 	o := Object{
 		Kind: kind, Namespace: h.Namespace, Name: h.Name, Display: h.Name, ID: h.Status.ClusterName,
-		UID: string(h.UID), Labels: h.Labels, Generation: h.Generation, ResourceVersion: h.ResourceVersion, Raw: raw, Text: written(raw),
+		UID: string(h.UID), Labels: h.Labels, Raw: raw, Text: written(raw),
 	}
 	if !kind.Namespaced {
 		o.Display, o.ID = h.Spec.DisplayName, h.Name
@@ -109,18 +107,14 @@ func (h head) isEngine() bool { return isSet(h.Spec.Engine) }
 
 func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// kept is what the server keeps of an object apart from what people write. Without it
-// the text of a cluster is the same until someone changes the cluster.
-var kept = []string{"managedFields", "resourceVersion", "generation"}
-
-// written returns an object as people write it. Values stay the text that they are. It is JSON with metadata, else it was
-// not read.
+// written returns an object as people write it, without what the server keeps: the text of a cluster is the same until
+// someone changes the cluster. Values stay the text that they are. It is JSON with metadata, else it was not read.
 func written(raw []byte) []byte {
 	object, metadata := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	_ = json.Unmarshal(raw, &object)
 	_ = json.Unmarshal(object["metadata"], &metadata)
 	delete(object, "status")
-	for _, key := range kept {
+	for _, key := range []string{"managedFields", "resourceVersion", "generation"} {
 		delete(metadata, key)
 	}
 	object["metadata"] = json.RawMessage(yamledit.JSON(metadata))

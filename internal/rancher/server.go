@@ -104,10 +104,6 @@ func (s *Server) Downstream(id string) (*kube.Client, error) {
 	return nil, fmt.Errorf("%s is not the address of Rancher, so no other cluster can be reached through it; use --rancher-url, or a kubeconfig from Rancher for its cluster local", s.local.Address())
 }
 
-// pages are the paths below the address of a Rancher that is copied from a
-// browser, or from the settings of another client.
-var pages = []string{"dashboard", "v3", "v1", "k8s"}
-
 // address is where a Rancher is: the URL that someone gave, up to what its pages and
 // its API add. A path before that is kept. No error shows the URL, which may hold a
 // secret.
@@ -121,6 +117,7 @@ func address(given string) (string, error) {
 	case u.User != nil:
 		return "", errors.New("the address of a Rancher contains credentials; remove them, and set " + TokenVariable + ", or name a file with --token-file")
 	}
+	pages := []string{"dashboard", "v3", "v1", "k8s"} // it may be copied from a browser, or from the settings of another client
 	path := strings.Split(strings.Trim(u.Path, "/"), "/")
 	if at := slices.IndexFunc(path, func(part string) bool { return slices.Contains(pages, part) }); at >= 0 {
 		path = path[:at]

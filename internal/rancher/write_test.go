@@ -4,12 +4,15 @@
 package rancher
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
@@ -27,12 +30,20 @@ func spec(object map[string]any, keys ...string) map[string]any {
 	return at
 }
 
+// meta is the metadata of an object as the server has them.
+func meta(t *testing.T, o Object) metav1.ObjectMeta {
+	t.Helper()
+	var h head
+	assert.NilError(t, json.Unmarshal(o.Raw, &h))
+	return h.ObjectMeta
+}
+
 func TestAPatchIsWrittenOnceAndShown(t *testing.T) {
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		r.Do(func() { r.Warning = `unknown field spec.rkeConfig.x token=abcdefghijkl` })
 		o := find(t, s, "orchard")
 		now, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
-		assert.Truef(t, err == nil && now.Generation == o.Generation+1 && strings.Contains(r.Object(orchard), `"external"`), "%v %+v\n%s", err, now, r.Object(orchard))
+		assert.Truef(t, err == nil && meta(t, now).Generation == meta(t, o).Generation+1 && strings.Contains(r.Object(orchard), `"external"`), "%v %+v\n%s", err, now, r.Object(orchard))
 		assert.True(t, len(warnings) == 1 && strings.Contains(warnings[0], "unknown field") && !strings.Contains(warnings[0], "abcdefghijkl"), warnings)
 		assert.True(t, strings.Contains(string(now.Raw), "c-m-8kqlhbsd") && now.UID == o.UID && r.Count("fieldManager=rke-lm") == 1, now.Raw)
 	})
@@ -107,7 +118,7 @@ func TestATryWhoseAnswerGotLostIsNoConflict(t *testing.T) {
 		o := find(t, s, "orchard")
 		r.Do(func() { patchFault(ranchertest.Fault{Lost: true})(r) }) // which was written
 		now, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
-		assert.Truef(t, err == nil && r.Count("PATCH") == 2 && now.Generation == o.Generation+1, "%v %v %+v", err, r.Requests, now)
+		assert.Truef(t, err == nil && r.Count("PATCH") == 2 && meta(t, now).Generation == meta(t, o).Generation+1, "%v %v %+v", err, r.Requests, now)
 	})
 }
 
