@@ -201,7 +201,7 @@ func (c *options) connectionFlags(cmd *cobra.Command) {
 	f.StringVar(&c.Context, "context", "", "context of the kubeconfig (default: the current context)")
 	f.StringVar(&c.Rancher, "rancher-url", "", "URL of a Rancher, instead of a kubeconfig; the token is read from "+rancher.TokenVariable+" or --token-file")
 	f.StringVar(&c.TokenFile, "token-file", "", "file with the token for that Rancher")
-	f.StringVar(&c.RancherCLI, "rancher-cli", "", "a server of the Rancher CLI, instead of a kubeconfig (default: the current server)")
+	f.StringVar(&c.CLI, "rancher-cli", "", "a server of the Rancher CLI, instead of a kubeconfig (default: the current server)")
 	f.Lookup("rancher-cli").NoOptDefVal = rancher.CurrentServer
 	f.StringVar(&c.Authority, "cacert", "", "file with the CA certificate of the server")
 	f.BoolVar(&c.Insecure, "insecure-skip-tls-verify", false, "do not verify the certificate of the server: any server at this address gets the token")

@@ -122,7 +122,8 @@ type options struct {
 
 func newRoot(s streams) *cobra.Command {
 	o := &options{streams: s, Output: report.Output{Out: s.out, Err: s.err, Data: s.data}}
-	o.Search = run.Search{Connector: run.Connector{Network: s.network, Notes: s.err}, Formats: formats(), In: s.in, Options: run.Options{Progress: s.progress, Finder: clusters.Finder{Overlays: source.NewOverlays(source.Disk{})}}}
+	o.Search = run.Search{Connector: run.Connector{Notes: s.err}, Formats: formats(), In: s.in, Options: run.Options{Progress: s.progress, Finder: clusters.Finder{Overlays: source.NewOverlays(source.Disk{})}}}
+	o.Dial = s.network
 	root := &cobra.Command{
 		Use:   "rke-lm",
 		Short: "Migrate a Rancher cluster from the in-tree AWS cloud provider, stage by stage",

@@ -188,7 +188,7 @@ func (o *options) completeFlags(root *cobra.Command) {
 		manualDone: cobra.FixedCompletions(stages.Names(), cobra.ShellCompDirectiveNoFileComp),
 		"out":      cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs), "plan": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		"context": completed(func(context.Context) ([]string, error) {
-			return kube.Contexts(kube.Connection{Kubeconfig: o.Kubeconfig})
+			return kube.Contexts(o.Connection)
 		}),
 		"cluster": completed(o.Clusters), "canary": completed(o.Clusters),
 		"rancher-cli": completed(func(context.Context) ([]string, error) { return rancher.Servers() }),

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
-	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
@@ -39,22 +38,12 @@ const (
 	DeniedTime = RetryTime
 )
 
-// Connection names a live cluster, as kubectl does, or a Rancher and clusters after it.
-type Connection struct {
-	Kubeconfig, Context            string
-	Rancher, TokenFile, RancherCLI string
-	Authority                      string
-	Insecure                       bool
-	Cluster, Selector              string
-}
-
-// Connector connects to what a connection names.
+// Connector connects to a live cluster, which is named as for kubectl, or to a Rancher and clusters after it.
 type Connector struct {
-	Connection
-	UserAgent string
-	Network   kube.Dial // nil for the network of this machine
-	Notes     io.Writer // what is to be known of connections
-	Waits     bool      // for a server that does not respond, because a stage restarts it
+	rancher.Source
+	Cluster, Selector string
+	Notes             io.Writer // what is to be known of connections
+	Waits             bool      // for a server that does not respond, because a stage restarts it
 
 	warned bool // of Insecure
 }
@@ -65,14 +54,14 @@ func (c *Connector) Outage() observe.Outage {
 }
 
 // Live reports whether clusters of a Rancher are meant, and not files.
-func (c *Connection) Live() bool { return c.Cluster != "" || c.Selector != "" }
+func (c *Connector) Live() bool { return c.Cluster != "" || c.Selector != "" }
 
 // CheckPaths refuses flags of a connection without a cluster, files next to one, and neither files nor one.
-func (c *Connection) CheckPaths(paths []string) error {
+func (c *Connector) CheckPaths(paths []string) error {
 	switch {
 	case c.Live() && len(paths) > 0:
 		return errors.New("--cluster and --selector select clusters of a Rancher; remove the files, or the flags")
-	case !c.Live() && *c != (Connection{}):
+	case !c.Live() && c.named():
 		return errors.New("the connection flags require --cluster or --selector; add one, or remove them")
 	case !c.Live() && len(paths) == 0:
 		return errors.New("no path; use a file, a folder, or - for standard input")
@@ -80,9 +69,15 @@ func (c *Connection) CheckPaths(paths []string) error {
 	return nil
 }
 
+// named reports whether flags name a server, or clusters of a Rancher.
+func (c *Connector) named() bool {
+	server, err := c.Flags()
+	return c.Live() || len(server) > 0 || err != nil
+}
+
 // InShell is what commands need to reach the cluster that the flags name; for one of a Rancher
 // nothing, as only rke-lm knows its address.
-func (c *Connection) InShell() (named action.Cluster) {
+func (c *Connector) InShell() (named action.Cluster) {
 	if c.Live() {
 		return named
 	}
@@ -96,13 +91,13 @@ func (c *Connection) InShell() (named action.Cluster) {
 }
 
 // Flags are those that name the server, for the commands of a runbook.
-func (c *Connection) Flags() (flags []string, err error) {
+func (c *Connector) Flags() (flags []string, err error) {
 	for _, f := range []struct {
 		name, value string
 		file        bool
 	}{
 		{"--kubeconfig", c.Kubeconfig, true}, {"--context", c.Context, false}, {"--rancher-url", c.Rancher, false}, {"--token-file", c.TokenFile, true},
-		{"--rancher-cli", c.RancherCLI, false}, {"--cacert", c.Authority, true},
+		{"--rancher-cli", c.CLI, false}, {"--cacert", c.Authority, true},
 	} {
 		if f.value == "" {
 			continue
@@ -121,7 +116,7 @@ func (c *Connection) Flags() (flags []string, err error) {
 }
 
 // Query is what the flags say of the clusters that are meant.
-func (c *Connection) Query() rancher.Query {
+func (c *Connector) Query() rancher.Query {
 	return rancher.Query{Name: c.Cluster, Selector: c.Selector}
 }
 
@@ -138,8 +133,8 @@ func (c *Connector) connectTo(context string, retryTime time.Duration) (*rancher
 		c.warned = true
 		fmt.Fprintln(c.Notes, "WARNING: --insecure-skip-tls-verify accepts any certificate: any server at this address can read the token and everything else, and send any response; use --cacert")
 	}
-	source := rancher.Source{Connection: kube.Connection{Kubeconfig: c.Kubeconfig, Context: context, UserAgent: c.UserAgent, RetryFor: retryTime, Authority: c.Authority, Insecure: c.Insecure}}
-	source.CLI, source.Rancher, source.TokenFile, source.Dial = c.RancherCLI, c.Rancher, c.TokenFile, c.Network
+	source := c.Source
+	source.Context, source.RetryFor = context, retryTime
 	source.Refused = func(text string) { fmt.Fprintln(c.Notes, text) }
 	if !c.Waits {
 		source.FirstFor = FirstTime

@@ -80,7 +80,7 @@ func (v Verify) check() error {
 	switch err := checkMigration(v.Target); {
 	case err != nil:
 		return err
-	case v.From != "" && v.Connection != (Connection{}):
+	case v.From != "" && v.named():
 		return errors.New("--from reads a file; remove the connection flags")
 	case v.From != "" && (v.Wait > 0 || v.Snapshot == InCluster || v.AllPods):
 		return errors.New("--from reads a file; remove --wait, --all-pods and --snapshot without a file")

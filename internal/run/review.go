@@ -47,7 +47,7 @@ type reviewing struct {
 	Reviewed
 
 	repo          *git.Repository
-	from, to, tip string // commits: where the change parted, of the change or "", and of what it is merged into
+	from, to, tip string   // commits: where the change parted, of the change or "", and of what it is merged into
 	base          git.Tree // of from
 	excluding     bool
 	requested     clusters.Requested

@@ -61,7 +61,7 @@ type target struct {
 // targets are the API servers to inspect: a Rancher, or the contexts of a kubeconfig.
 func (s Status) targets() (list []target, err error) {
 	const retryTime = 5 * time.Second // one cluster that is down must not hold up the others
-	if s.Rancher != "" || s.RancherCLI != "" {
+	if s.Rancher != "" || s.CLI != "" {
 		server, err := s.Connect(retryTime)
 		if err != nil {
 			return nil, err
@@ -70,7 +70,7 @@ func (s Status) targets() (list []target, err error) {
 	}
 	contexts := []string{s.Context}
 	if s.Context == "" && !s.Live() {
-		if contexts, err = kube.Contexts(kube.Connection{Kubeconfig: s.Kubeconfig}); err != nil {
+		if contexts, err = kube.Contexts(s.Connection); err != nil {
 			return nil, err
 		}
 	}
