@@ -48,7 +48,12 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(200) // a tenth less CPU for a plan of 500 clusters, which takes 210 MB instead of 160 MB
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
+	// An interrupt, a request, a terminal that goes: each lets a run come to its own end. One that nohup ignores stays ignored.
+	endings := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		endings = append(endings, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), endings...)
 	context.AfterFunc(ctx, func() {
 		time.Sleep(repeatedSignal)
 		stop()
@@ -61,16 +66,6 @@ func main() {
 // repeatedSignal is for how long a second signal counts as the first: shells and
 // wrappers send some twice. Who sends one later does not want to wait for the end.
 const repeatedSignal = time.Second
-
-// endings are the signals that let a run come to its own end: an interrupt, a
-// request, a terminal that goes. One that nohup ignores stays ignored.
-func endings() []os.Signal {
-	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		list = append(list, syscall.SIGHUP)
-	}
-	return list
-}
 
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args []string, s streams) int {
@@ -173,7 +168,7 @@ stage as a small diff, and changes only what the stage promises.`,
 	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newReview(o), newVerify(o), newLeaders(o), newStatus(o),
 		newMigrate(o), newRollback(o), newController(o),
 		newDeployment(o), newLeaderMigrationConfig(o), newRules(o), newVersion(o), newManual(o))
-	call(root, calledAs(os.Args[0]))
+	call(root, os.Args[0])
 	root.SetUsageFunc(usage)
 	root.SetHelpFunc(help)
 	addCommands(root)

@@ -149,27 +149,18 @@ func writeFlags(w io.Writer, c *cobra.Command) {
 // programName is that of the program where nothing calls it by another one.
 const programName = "rke-lm"
 
-// calledAs returns the name by which a user runs the program: as a plugin, kubectl finds
-// it as kubectl-leader_migration.
-func calledAs(path string) string {
-	name := strings.TrimSuffix(filepath.Base(path), ".exe")
-	plugin, is := strings.CutPrefix(name, "kubectl-")
-	if !is {
-		return programName
+// call shows in usage and examples the name by which a user runs the program at a path: as a plugin, kubectl finds it as
+// kubectl-leader_migration.
+func call(root *cobra.Command, path string) {
+	name := programName
+	if plugin, is := strings.CutPrefix(strings.TrimSuffix(filepath.Base(path), ".exe"), "kubectl-"); is {
+		name = "kubectl " + strings.NewReplacer("-", " ", "_", "-").Replace(plugin)
 	}
-	return "kubectl " + strings.NewReplacer("-", " ", "_", "-").Replace(plugin)
-}
-
-// call shows a name in usage and examples.
-func call(root *cobra.Command, name string) {
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
 	for _, c := range root.Commands() {
 		c.Example = strings.ReplaceAll(c.Example, programName+" ", name+" ")
 	}
 }
-
-// completionTime is for how long a shell waits for the names of clusters.
-const completionTime = 3 * time.Second
 
 // freeText are flags whose values only the user knows. Flags in none of the lists here take
 // files.
@@ -217,7 +208,7 @@ func (o *options) completeFlags(root *cobra.Command) {
 // completed offers names that have to be read first.
 func completed(read func(context.Context) ([]string, error)) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
+		ctx, cancel := context.WithTimeout(c.Context(), 3*time.Second) // the shell waits
 		defer cancel()
 		names, _ := read(ctx)
 		return names, cobra.ShellCompDirectiveNoFileComp
