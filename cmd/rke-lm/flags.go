@@ -40,10 +40,8 @@ func (o *options) inputFlags(f *pflag.FlagSet) {
 
 // leaveOut checks the patterns of what is left out.
 func (o *options) leaveOut() (err error) {
-	if o.Finder.Excluded, err = source.Exclude(o.excludeFrom, o.exclude); err != nil {
-		return fmt.Errorf("--exclude: %w", err)
-	}
-	return nil
+	o.Finder.Excluded, err = source.Exclude(o.excludeFrom, o.exclude)
+	return err
 }
 
 // searchFlags are those of verbs that search folders or commits.

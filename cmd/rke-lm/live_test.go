@@ -125,7 +125,7 @@ func TestOwnersEndsWhenTheTokenExpires(t *testing.T) {
 		start := time.Now()
 		s.Fault = firstObservations(s, func() apitest.Fault { return apitest.Fault{Status: 401} })
 		o, r := owners(t, config, "1h")
-		assert.Truef(t, r.code == transform.ExitRefused && o.Seconds["1"] >= 1 && o.Seconds["0"]+o.Seconds["2"] <= 0 && time.Since(start) <= run.DeniedTime+5*time.Second, "exit %d, %+v\n%s", r.code, o, r.stderr)
+		assert.Truef(t, r.code == transform.ExitRefused && o.Seconds["1"] >= 1 && o.Seconds["0"]+o.Seconds["2"] <= 0 && time.Since(start) <= run.RetryTime+5*time.Second, "exit %d, %+v\n%s", r.code, o, r.stderr)
 	})
 }
 

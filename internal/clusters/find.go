@@ -48,10 +48,7 @@ func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader) (fou
 	for i := range sources {
 		sources[i].Named = sources[i].Named && !f.Unknown
 	}
-	var failed []Result
-	if err != nil {
-		failed = []Result{Failed(err)}
-	}
+	failed := lists.If(err != nil, Failed(err))
 	if f.Values != "" {
 		if sources, err = source.WithValues(sources, f.Values, f.Excluded); err != nil {
 			return Found{Results: append(failed, Failed(err))}

@@ -180,11 +180,7 @@ func (v *Comparison) keep(of *Version, f *git.File) (skipped string) {
 	case f.Kind() == "" && !source.Searched(f.Path) && !v.unnamed[f.Path]:
 		return "hidden, or of another type"
 	case by != "":
-		var s []source.Source
-		if f.Kind() == "" {
-			s = v.sources([]git.File{*f})
-		}
-		of.Excluded[by] = append(of.Excluded[by], s...)
+		of.Excluded[by] = append(of.Excluded[by], v.sources(lists.If(f.Kind() == "", *f))...)
 		return "excluded"
 	}
 	v.link(*f, of.tree)

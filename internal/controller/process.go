@@ -47,16 +47,13 @@ type Process struct {
 	Address   string        // of probes and metrics; "" for none
 }
 
-// watchRate is how many requests per second the watches and the lease make at most.
-const watchRate = 20
-
 // Run runs it until it is interrupted.
 func (p Process) Run(ctx context.Context, server *rancher.Server) error {
 	if _, err := server.Downstream("local"); err != nil {
 		return err
 	}
 	m := p.Manager
-	config := server.Local().Config(watchRate)
+	config := server.Local().Config(20) // requests per second: of the watches, and of the lease
 	metrics, show := NewMetrics(m), m.Show
 	m.Client = server.Local()
 	m.Show = func(migration string, of migrate.Member, e migrate.Event) {
@@ -207,16 +204,14 @@ type Metrics struct {
 	failures *prometheus.CounterVec
 }
 
-// gapBuckets are in seconds: a gap is expected to have 17 to 43 (docs/background.md).
-var gapBuckets = []float64{1, 5, 10, 15, 20, 30, 45, 60, 90, 120, 300}
-
 // NewMetrics makes the metrics of a manager.
 func NewMetrics(m *Manager) *Metrics {
 	made := &Metrics{
 		registry: prometheus.NewRegistry(),
 		active:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "rke_lm_active", Help: "1 if this process holds the lease and migrates clusters."}),
 		gaps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "rke_lm_no_owner_seconds", Help: "Seconds in which no manager ran the cloud controllers of a cluster, for each stage.", Buckets: gapBuckets,
+			Name: "rke_lm_no_owner_seconds", Help: "Seconds in which no manager ran the cloud controllers of a cluster, for each stage.",
+			Buckets: []float64{1, 5, 10, 15, 20, 30, 45, 60, 90, 120, 300}, // a gap is expected to have 17 to 43 (docs/background.md)
 		}, []string{"stage"}),
 		two: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rke_lm_two_owners_seconds_total", Help: "Seconds in which two managers ran the cloud controllers of a cluster. It must stay 0.",

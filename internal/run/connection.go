@@ -34,8 +34,6 @@ const (
 	RetryTime = 30 * time.Second
 	// FirstTime is for how long a connection is tried that is refused before the server has answered once.
 	FirstTime = 5 * time.Second
-	// DeniedTime is for how long a cluster may refuse what it has allowed.
-	DeniedTime = RetryTime
 )
 
 // Connector connects to a live cluster, which is named as for kubectl, or to a Rancher and clusters after it.
@@ -50,7 +48,7 @@ type Connector struct {
 
 // Outage notes when the cluster cannot be seen.
 func (c *Connector) Outage() observe.Outage {
-	return observe.Outage{Notes: c.Notes, Denials: DeniedTime}
+	return observe.Outage{Notes: c.Notes, Denials: RetryTime}
 }
 
 // Live reports whether clusters of a Rancher are meant, and not files.

@@ -62,9 +62,6 @@ func (m *Migrate) CheckWaves() error {
 	return nil
 }
 
-// errClosed ends a run whose output is closed.
-var errClosed = errors.New("standard output is closed")
-
 // find finds the clusters that are meant, and completes the choices.
 func (m *Migrate) find(ctx context.Context) (objects []rancher.Object, err error) {
 	m.Waits = true
@@ -96,7 +93,7 @@ func (m *Migrate) One(ctx context.Context, work func(context.Context, migrate.Op
 // show shows an event, and ends what runs once the output is closed, as an interrupt does.
 func (m *Migrate) show(of migrate.Member, e migrate.Event, end context.CancelCauseFunc) {
 	if m.Show(of, e); m.Closed() {
-		end(errClosed)
+		end(errors.New("standard output is closed"))
 	}
 }
 

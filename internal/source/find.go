@@ -184,7 +184,7 @@ func Exclude(from string, globs []string) (e Excluded, err error) {
 	}
 	for _, glob := range globs {
 		if glob == "" || !doublestar.ValidatePattern(glob) {
-			return e, fmt.Errorf("%q is not a pattern; use one such as values*.yaml, charts or clusters/**/test", glob)
+			return e, fmt.Errorf("--exclude: %q is not a pattern; use one such as values*.yaml, charts or clusters/**/test", glob)
 		}
 		clean := path.Clean(glob)
 		if !strings.Contains(clean, "/") && !strings.HasPrefix(glob, "./") {
