@@ -101,24 +101,14 @@ func (f *finder) folder(root string) {
 			return filepath.SkipDir
 		case left: // but not what is next to it
 		case slices.Contains(extensions, filepath.Ext(path)):
-			f.entry(path, e)
+			// A link to nothing is added too: opening it fails with its name, where leaving it out could hide a cluster.
+			if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
+				f.add(files.Real(path), Source{Name: path, Path: path})
+			}
 		}
 		return nil
 	}
 	_ = filepath.WalkDir(top, visit) // visit keeps the errors
-}
-
-// entry adds a file, or a link to one. A link to nothing is added too: opening
-// it fails with its name, where leaving it out could hide a cluster.
-func (f *finder) entry(path string, e fs.DirEntry) {
-	regular := e.Type().IsRegular()
-	if e.Type()&fs.ModeSymlink != 0 {
-		info, err := os.Stat(path)
-		regular = err != nil || info.Mode().IsRegular()
-	}
-	if regular {
-		f.add(files.Real(path), Source{Name: path, Path: path})
-	}
 }
 
 func kind(m fs.FileMode) string {
