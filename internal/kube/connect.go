@@ -64,8 +64,11 @@ var ErrConfig = errors.New("no cluster to connect to")
 // Connect makes a client; it does not speak to the cluster yet. It fails with
 // ErrConfig.
 func Connect(c Connection) (*Client, error) {
-	if c.Rancher != "" {
-		return newClient(c.rancher(), c, usual(), "")
+	if c.Rancher != "" { // Rancher's plain Kubernetes route to its own cluster
+		return newClient(&rest.Config{
+			Host: strings.TrimSuffix(c.Rancher, "/") + clusterRoute + "local", BearerToken: c.Token, BearerTokenFile: c.TokenFile, UserAgent: c.UserAgent,
+			TLSClientConfig: rest.TLSClientConfig{CAFile: c.Authority, CAData: c.AuthorityData, Insecure: c.Insecure},
+		}, c, usual(), "")
 	}
 	raw, _ := c.loader().RawConfig() // the next call reports what is wrong
 	config, err := c.loader().ClientConfig()
@@ -78,14 +81,6 @@ func Connect(c Connection) (*Client, error) {
 		config.Insecure = c.Insecure
 	}
 	return newClient(config, c, usual(), cmp.Or(c.Context, raw.CurrentContext))
-}
-
-// rancher goes through Rancher's plain Kubernetes route to its own cluster.
-func (c Connection) rancher() *rest.Config {
-	return &rest.Config{
-		Host: strings.TrimSuffix(c.Rancher, "/") + clusterRoute + "local", BearerToken: c.Token, BearerTokenFile: c.TokenFile, UserAgent: c.UserAgent,
-		TLSClientConfig: rest.TLSClientConfig{CAFile: c.Authority, CAData: c.AuthorityData, Insecure: c.Insecure},
-	}
 }
 
 func (c Connection) loader() clientcmd.ClientConfig {
