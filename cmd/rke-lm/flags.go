@@ -248,8 +248,7 @@ func checkGroups(flags *pflag.FlagSet) (err error) {
 
 // inGroup are the flags of a group that are set, or not.
 func inGroup(flags *pflag.FlagSet, group string, set bool) []string {
-	names := lists.Where(strings.Fields(group), func(name string) bool { return flags.Changed(name) == set })
-	return lists.Map(names, func(name string) string { return "--" + name })
+	return lists.Found(strings.Fields(group), func(name string) (string, bool) { return "--" + name, flags.Changed(name) == set })
 }
 
 // noFiles refuses arguments of a verb that takes none.

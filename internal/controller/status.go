@@ -109,11 +109,8 @@ func clusterOf(m migrate.Member, most int) v1alpha1.ClusterStatus {
 		c.Message = redact.Text(m.Err.Error())
 	}
 	c.Message = shortened(c.Message, most)
-	for _, f := range m.Findings {
-		if f.Rule != "" && !slices.Contains(c.Findings, f.Rule) && len(c.Findings) < mostFindings {
-			c.Findings = append(c.Findings, f.Rule)
-		}
-	}
+	rules := lists.Distinct(lists.Found(m.Findings, func(f transform.Finding) (string, bool) { return f.Rule, f.Rule != "" }))
+	c.Findings = rules[:min(len(rules), mostFindings)]
 	return c
 }
 
@@ -218,12 +215,11 @@ func explained(w transition.Wait) string {
 
 // skipped sets the condition about clusters that are skipped for a reason.
 func (w *work) skipped(condition, text string) {
-	found := lists.Where(w.members, func(m migrate.Member) bool { return skippedFor(m) == condition })
-	if len(found) == 0 {
+	names := lists.Found(w.members, func(m migrate.Member) (string, bool) { return m.Cluster, skippedFor(m) == condition })
+	if len(names) == 0 {
 		w.condition(condition, false, none, "")
 		return
 	}
-	names := lists.Map(found, func(m migrate.Member) string { return m.Cluster })
 	w.condition(condition, true, transition.Reason(condition), text+strings.Join(names, ", "))
 }
 

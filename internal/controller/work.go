@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
@@ -261,12 +262,9 @@ func (w *work) open(ctx context.Context, runs Runs, cluster string) (o migrate.O
 	lm, i := w.lm, slices.IndexFunc(w.members, func(m migrate.Member) bool { return m.Cluster == cluster })
 	wave := w.members[i].Wave
 	w.mu.Unlock()
-	var rules []string
-	for _, a := range approving(lm, w.Approvals(lm.Namespace, lm.Name)) {
-		if a.Wave == wave {
-			rules = append(rules, a.Accept...)
-		}
-	}
+	rules := lists.Flat(approving(lm, w.Approvals(lm.Namespace, lm.Name)), func(a v1alpha1.LeaderMigrationApprovalSpec) []string {
+		return lists.If(a.Wave == wave, a.Accept...)
+	})
 	if len(rules) > 0 {
 		if runs, err = w.Choose(ctx, lm.Spec, rules...); err != nil {
 			return o, err

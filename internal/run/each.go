@@ -352,8 +352,7 @@ func CheckAccept(accept []string, rules []transform.Rule) error {
 
 // Acceptable are the names of the rules that can be accepted.
 func Acceptable(rules []transform.Rule) []string {
-	can := lists.Where(rules, transform.Rule.Acceptable)
-	return lists.Distinct(lists.Map(can, func(r transform.Rule) string { return r.ID }))
+	return lists.Distinct(lists.Found(rules, func(r transform.Rule) (string, bool) { return r.ID, r.Acceptable() }))
 }
 
 // CheckOneOf refuses a value that a flag does not take.

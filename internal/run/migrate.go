@@ -203,13 +203,12 @@ func (m *Migrate) open(ctx context.Context, server *rancher.Server, o rancher.Ob
 
 // currentUser is who runs the tool, and where.
 func currentUser() migrate.User {
-	by := migrate.User{Name: "unknown", Host: "unknown"}
+	by := migrate.User{Name: "unknown"}
 	if u, err := user.Current(); err == nil {
 		by.Name = u.Username
 	}
-	if h, err := os.Hostname(); err == nil {
-		by.Host = h
-	}
+	host, _ := os.Hostname()
+	by.Host = cmp.Or(host, "unknown")
 	return by
 }
 
