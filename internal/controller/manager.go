@@ -127,19 +127,14 @@ func (m *Manager) begin(ctx context.Context, key types.NamespacedName, lm *v1alp
 	w := newWork(m, lm, bad, cancel)
 	m.active[key] = w
 	m.ended.Go(func() {
-		defer m.forget(key, w)
 		defer cancel()
 		w.loop(ctx)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.active[key] == w { // the process begins again with it, if it leads again
+			delete(m.active, key)
+		}
 	})
-}
-
-// forget lets the process begin again with a LeaderMigration, if it leads again.
-func (m *Manager) forget(key types.NamespacedName, w *work) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.active[key] == w {
-		delete(m.active, key)
-	}
 }
 
 // Approved is called with the name of a LeaderMigration whose approvals have changed.
