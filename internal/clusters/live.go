@@ -165,16 +165,15 @@ func (c Cluster) Preconditions(ctx context.Context, t transform.Target) ([]trans
 	return rollout.Preconditions(seen, t.Accept), nil
 }
 
-// Review checks the permissions that a verb needs, before anything is done. What a
+// Review checks the permissions that apply needs, before anything is done. What a
 // choice keeps from being looked at needs none.
-func (l *Live) Review(ctx context.Context, verb string, t transform.Target) error {
-	o := l.Object
-	needed := rollout.Permissions(verb, o.Subject())
+func (l *Live) Review(ctx context.Context, t transform.Target) error {
+	needed := rollout.Permissions("apply", l.Object.Subject())
 	if slices.Contains(t.Accept, rollout.NotSettled) {
 		needed = slices.DeleteFunc(needed, func(r rollout.Access) bool { return r.Resource == "secrets" || r.Resource == "machines" })
 	}
 	if err := l.Server.Review(ctx, needed); err != nil {
-		return fmt.Errorf("%s: %w", o.Title(), err)
+		return fmt.Errorf("%s: %w", l.Object.Title(), err)
 	}
 	return nil
 }

@@ -95,13 +95,13 @@ func TestTheRightsThatAVerbNeedsAreRequested(t *testing.T) {
 	managed(t, func(t *testing.T, r *ranchertest.Server, s *rancher.Server) {
 		objects := assert.Value(s.Find(t.Context(), rancher.Query{Name: "orchard"}))(t)
 		l := &Live{Server: s, Object: objects[0]}
-		assert.NilError(t, l.Review(t.Context(), "apply", transform.Target{}))
+		assert.NilError(t, l.Review(t.Context(), transform.Target{}))
 		r.Do(func() { r.Denied = map[string]bool{"patch clusters": true} })
-		err := l.Review(t.Context(), "apply", transform.Target{})
+		err := l.Review(t.Context(), transform.Target{})
 		assert.True(t, transform.ExitCodeOf(err) == transform.ExitRefused && strings.Contains(err.Error(), "fleet-default/orchard: "), err)
 		accepted := transform.Target{Accept: []string{rollout.NotSettled}}
 		r.Do(func() { r.Denied = map[string]bool{"list machines": true, "list secrets": true, "get secrets": true} })
-		assert.NilError(t, l.Review(t.Context(), "apply", accepted)) // what is not looked at needs no right
+		assert.NilError(t, l.Review(t.Context(), accepted)) // what is not looked at needs no right
 	}, "orchard")
 }
 

@@ -269,7 +269,7 @@ func (a Apply) toObject(ctx context.Context, r Result[Applied]) error {
 }
 
 func (a Apply) patch(ctx context.Context, c change, t transform.Target, made *report.Applied) error {
-	if err := c.Live.Review(ctx, "apply", t); err != nil {
+	if err := c.Live.Review(ctx, t); err != nil {
 		return err
 	}
 	findings, err := c.Preconditions(ctx, t)
