@@ -255,9 +255,4 @@ func (r Release) Rebase(values yamledit.Node) (Release, error) {
 
 // Node returns the node of a path in the layer, or what holds the layer where it
 // is not there.
-func (l Layer) Node(path ...string) yamledit.Node {
-	if n := l.Root.Get(path...); l.Root.Exists() && n.Exists() {
-		return n
-	}
-	return l.At
-}
+func (l Layer) Node(path ...string) yamledit.Node { return yamledit.First(l.Root.Get(path...), l.At) }

@@ -110,10 +110,7 @@ func CheckRollback(version string, stated yamledit.Node) error {
 	if !From(version, aws.FirstWithout) {
 		return nil
 	}
-	at := stated.Document().Root()
-	if stated.Exists() {
-		at = stated
-	}
+	at := yamledit.First(stated, stated.Document().Root())
 	return &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to roll back to", "keep the external provider")}
 }
 

@@ -158,10 +158,7 @@ func (m *Manifest) versionAt() (at yamledit.Node, stated string) {
 
 func (m *Manifest) setVersion(assumed string) error {
 	at, stated := m.versionAt()
-	if !at.Exists() {
-		at = m.Root
-	}
-	m.Version = releaseOf(stated)
+	at, m.Version = yamledit.First(at, m.Root), releaseOf(stated)
 	if m.Version == "" && assumed != "" {
 		if m.Version = releaseOf(assumed); m.Version == "" {
 			return m.Root.Errorf("the assumed version is not a release of Kubernetes", "give --assume-version a release such as v1.26.15")

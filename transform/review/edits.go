@@ -171,10 +171,7 @@ type difference struct {
 // spec is the part of a document that describes what a cluster gets: labels, annotations
 // and what a server adds do not.
 func spec(doc *yamledit.Document) yamledit.Node {
-	if n := doc.Root().Get("spec"); n.Exists() {
-		return n
-	}
-	return doc.Root()
+	return yamledit.First(doc.Root().Get("spec"), doc.Root())
 }
 
 // differences returns the innermost values that differ. Lists of another length differ as
@@ -203,19 +200,11 @@ func differences(before, after yamledit.Node) []difference {
 }
 
 // node is the one after the change, or else the one before it.
-func (d difference) node() yamledit.Node {
-	if d.after.Exists() {
-		return d.after
-	}
-	return d.before
-}
+func (d difference) node() yamledit.Node { return yamledit.First(d.after, d.before) }
 
 // at is its place after the change, or the nearest one to what was removed.
 func (d difference) at(now *yamledit.Document) yamledit.Node {
-	if d.after.Exists() {
-		return d.after
-	}
-	return nearest(now, d.before)
+	return yamledit.First(d.after, nearest(now, d.before))
 }
 
 func (d difference) kind() Kind {

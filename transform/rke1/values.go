@@ -74,13 +74,11 @@ func (m *migration) chartNodes() []ccm.NodeClass {
 
 // valuesFinding returns a finding about the value at a path, or about the file where it has none.
 func (m *migration) valuesFinding(message, fix string, path ...string) transform.Finding {
-	root := m.file.Root
-	for i := len(path); i > 0; i-- {
-		if n := root.Get(path[:i]...); n.Exists() {
-			return transform.FindingAt(n, message, fix)
-		}
+	at := m.file.Root
+	for i := range path {
+		at = yamledit.First(m.file.Root.Get(path[:i+1]...), at)
 	}
-	return transform.FindingAt(root, message, fix)
+	return transform.FindingAt(at, message, fix)
 }
 
 // valuesFor returns the values with which helm installs the chart: those for the cluster's minor,
