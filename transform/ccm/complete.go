@@ -78,23 +78,13 @@ func (c Chart) lacksTag(o Options) bool {
 
 // missingArgs returns the arguments that the chart lacks.
 func (c Chart) missingArgs(o Options) []string {
-	var missing []string
-	if c.LacksProvider() {
-		missing = append(missing, providerArg)
-	}
-	if RoutesUnsafe(c.Args()) {
-		missing = append(missing, "--configure-cloud-routes=false")
-	}
-	if o.LeaderMigration && !c.Migrates() {
-		missing = append(missing, "--"+LeaderFlag+"=true")
-	}
-	if c.lacksConfig(o) {
-		missing = append(missing, migrationArg)
-	}
-	if o.CloudConfig && c.lacksCloudConfig() {
-		missing = append(missing, cloudConfigArg)
-	}
-	return append(missing, dashed(leadermigration.Missing(o.ShortLeases, c.Args(), leadermigration.CloudTimings()))...)
+	return slices.Concat(
+		lists.If(c.LacksProvider(), providerArg),
+		lists.If(RoutesUnsafe(c.Args()), "--configure-cloud-routes=false"),
+		lists.If(o.LeaderMigration && !c.Migrates(), "--"+LeaderFlag+"=true"),
+		lists.If(c.lacksConfig(o), migrationArg),
+		lists.If(o.CloudConfig && c.lacksCloudConfig(), cloudConfigArg),
+		dashed(leadermigration.Missing(o.ShortLeases, c.Args(), leadermigration.CloudTimings())))
 }
 
 // dashed are arguments as the chart has them.
@@ -150,14 +140,8 @@ func (c Chart) lacksConfig(o Options) bool { return o.MigrationConfig && c.Confi
 
 // missingMounts returns what Complete has to mount.
 func (c Chart) missingMounts(o Options) []mount {
-	var missing []mount
-	if c.lacksConfig(o) && !c.mounts(migrationMount) {
-		missing = append(missing, migrationMount)
-	}
-	if o.CloudConfig && c.lacksCloudConfig() && !c.mounts(cloudConfigMount) {
-		missing = append(missing, cloudConfigMount)
-	}
-	return missing
+	return slices.Concat(lists.If(c.lacksConfig(o) && !c.mounts(migrationMount), migrationMount),
+		lists.If(o.CloudConfig && c.lacksCloudConfig() && !c.mounts(cloudConfigMount), cloudConfigMount))
 }
 
 // checkMounting fails the edit where the chart cannot mount what it lacks.

@@ -74,9 +74,7 @@ func textIn(v any, path ...string) string {
 // checkMounting fails where files would have to be mounted by a chart that cannot
 // do it, and would leave them out silently.
 func checkMounting(at yamledit.Node, version string) error {
-	if !strings.HasPrefix(version, "v") {
-		version = "v" + version
-	}
+	version = "v" + strings.TrimPrefix(version, "v")
 	if semver.IsValid(version) && semver.Compare(version, oldestMounting) < 0 {
 		return at.Errorf("a chart older than 0.0.7 mounts no configuration", "use --chart-version "+DefaultVersion)
 	}

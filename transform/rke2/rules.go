@@ -231,10 +231,7 @@ func clusterRules() []rule {
 // namespace and name.
 func objectOf(root yamledit.Node) (id string, ok bool) {
 	field := root.StringAt
-	group, _, grouped := strings.Cut(field("apiVersion"), "/")
-	if !grouped {
-		group = ""
-	}
+	group, _, _ := strings.Cut(field("apiVersion"), "/") // that of the core has one version
 	kind, name := field("kind"), field("metadata", "name")
 	return strings.Join([]string{group, kind, field("metadata", "namespace"), name}, "\x00"), kind != "" && name != ""
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -175,13 +176,8 @@ func electors(components []Component) (all []Elector) {
 		if args.Has(c.Args, electFlag) && !args.Enables(c.Args, electFlag) {
 			continue
 		}
-		var leases []string
-		if c.Provider != external || c.Name == leadermigration.CloudManager {
-			leases = append(leases, c.Name)
-		}
-		if args.Enables(c.Args, leaderFlag) && !c.Target.NoLeaderMigration {
-			leases = append(leases, c.Target.Lease())
-		}
+		leases := append(lists.If(c.Provider != external || c.Name == leadermigration.CloudManager, c.Name),
+			lists.If(args.Enables(c.Args, leaderFlag) && !c.Target.NoLeaderMigration, c.Target.Lease())...)
 		e := NewElector(c.Name, c.Version, c.Args, leases...)
 		e.of = c
 		all = append(all, e)

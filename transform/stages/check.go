@@ -61,20 +61,11 @@ func (h Holder) Needed() bool { return h == KubeManager || h == Either || h == C
 // VerifyCommand are the words of the command that checks what has to hold after a stage; "" for what always has
 // to hold.
 func VerifyCommand(stage string, t transform.Target, flags ...string) []string {
-	words := []string{"rke-lm", "verify"}
-	if stage != "" {
-		words = append(words, "--stage", stage)
-	}
-	if t.KeepLeaderMigration {
-		words = append(words, "--keep-leader-migration")
-	}
-	if After(stage, t).ShortLeases {
-		words = append(words, "--short-leases")
-	}
-	if t.NoLeaderMigration {
-		words = append(words, "--no-leader-migration")
-	}
-	return append(words, flags...)
+	return slices.Concat([]string{"rke-lm", "verify"},
+		lists.If(stage != "", "--stage", stage),
+		lists.If(t.KeepLeaderMigration, "--keep-leader-migration"),
+		lists.If(After(stage, t).ShortLeases, "--short-leases"),
+		lists.If(t.NoLeaderMigration, "--no-leader-migration"), flags)
 }
 
 // After is what has to hold after a stage; "" for what always has to hold.
