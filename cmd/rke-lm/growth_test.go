@@ -56,9 +56,10 @@ func TestTwiceOfAnythingTakesTwice(t *testing.T) {
 				continue // it prints each key for each pool
 			}
 			t.Run(verb+" of "+h.Of, func(t *testing.T) {
-				n := max(h.Usual/8, 50)
+				n := max(h.Usual/16, 50)
 				var none uint64
 				if verb != "review" { // git decides how many bytes it takes
+					n = max(h.Usual/8, 50)
 					spentOn(t, h.With(1), verb) // with what the process makes once
 					none, _ = spentOn(t, h.With(1), verb)
 				}
