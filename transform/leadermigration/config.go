@@ -319,10 +319,7 @@ func knowsWildcard(version string) bool { return version == "" || k8s.From(versi
 // migrated lists what a manager of a version may hand over.
 func migrated(version string, withNodeIPAM bool) []string {
 	names := lists.Map(cloudControllers, func(c controller) string { return c.name(version) })
-	if withNodeIPAM {
-		names = append(names, nodeIPAM.name(version))
-	}
-	return names
+	return append(names, lists.If(withNodeIPAM, nodeIPAM.name(version))...)
 }
 
 // apiVersions lists the versions of the configuration that a manager reads, the

@@ -60,11 +60,7 @@ func (m *migration) providers(from, to, when string) []action.Action {
 	if m.Kind == kindConfiguration {
 		return nil
 	}
-	var list []action.Action
-	if !k8s.From(m.move().Reached(), "v1.33") {
-		list = append(list, action.APIServerProvider(from, to))
-	}
-	return append(list, action.KubeletProvider(from, to, when, "; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for new nodes, which rke-lm plans like this document"))
+	return append(lists.If(!k8s.From(m.move().Reached(), "v1.33"), action.APIServerProvider(from, to)), action.KubeletProvider(from, to, when, "; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for new nodes, which rke-lm plans like this document"))
 }
 
 func (m *migration) switchEdit(e *yamledit.Edit) {
@@ -99,10 +95,8 @@ func (m *migration) withoutIPAM() (value string, changes bool) {
 // checkSwitch requires an external manager without anything of the migration, and
 // nothing else changed.
 func (m *migration) checkSwitch(after *migration) error {
-	p := promise{flags: append(joining(), providerFlag), configuration: true, release: m.move().Planned(), server: true}
-	if m.Target.NodeIPAM {
-		p.flags = append(p.flags, leadermigration.ControllersFlag)
-	}
+	flags := slices.Concat(joining(), []string{providerFlag}, lists.If(m.Target.NodeIPAM, leadermigration.ControllersFlag))
+	p := promise{flags: flags, configuration: true, release: m.move().Planned(), server: true}
 	server, _ := after.serverProvider()
 	_, left := after.withoutIPAM()
 	return cmp.Or(m.check(after, p),

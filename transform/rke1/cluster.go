@@ -256,10 +256,7 @@ func (c *Cluster) workers() bool {
 
 // places returns where the arguments of a service may be.
 func (c *Cluster) places(service string) []yamledit.Node {
-	keys := []string{argsKey, argsArrayKey}
-	if service == kubelet {
-		keys = append(keys, winArgsKey, winArrayKey)
-	}
+	keys := append([]string{argsKey, argsArrayKey}, lists.If(service == kubelet, winArgsKey, winArrayKey)...)
 	return lists.Where(lists.Map(keys, func(key string) yamledit.Node { return c.get(servicesKey, service, key) }), yamledit.Node.IsMap)
 }
 

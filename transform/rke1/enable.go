@@ -190,11 +190,7 @@ func (m *migration) lacksConfig() bool { return m.configured() && m.configFile()
 // leaderArgs are the arguments that the manager needs; a configuration that is
 // named already stays.
 func (m *migration) leaderArgs() []args.Arg {
-	list := []args.Arg{args.On(leaderFlag)}
-	if m.lacksConfig() {
-		list = append(list, args.With(configFlag, managerConfig))
-	}
-	return append(list, m.timings()...)
+	return slices.Concat([]args.Arg{args.On(leaderFlag)}, lists.If(m.lacksConfig(), args.With(configFlag, managerConfig)), m.timings())
 }
 
 // timings are the timings of short leases that the manager lacks, where it gets them.
@@ -205,11 +201,8 @@ func (m *migration) timings() []args.Arg {
 // leaving are the flags that go with the switch. A configuration goes only where
 // the choices show it to an undo; without the flag it has no effect.
 func (m *migration) leaving() []string {
-	leaving := []string{leaderFlag}
-	if m.generates() && m.configFile() == managerConfig {
-		leaving = append(leaving, configFlag)
-	}
-	return append(leaving, leadermigration.LeavingTimings(m.argsOf(manager))...)
+	ours := m.generates() && m.configFile() == managerConfig
+	return slices.Concat([]string{leaderFlag}, lists.If(ours, configFlag), leadermigration.LeavingTimings(m.argsOf(manager)))
 }
 
 func (m *migration) enableFiles() ([]action.File, error) {

@@ -112,12 +112,9 @@ func (m *migration) installFiles() ([]action.File, error) {
 // mountedFiles returns the configurations of the provider and of the manager, where the cluster
 // has them.
 func (m *migration) mountedFiles() ([]action.File, error) {
-	var files []action.File
-	if config := m.cloudConfig(); config != "" {
-		files = append(files, action.File{Name: cloudConfigFile, Content: config})
-	}
+	config := m.cloudConfig()
 	more, err := m.configFiles()
-	return append(files, more...), err
+	return append(lists.If(config != "", action.File{Name: cloudConfigFile, Content: config}), more...), err
 }
 
 // disableLeaderMigration brings the chart to values without the flag and to the

@@ -116,20 +116,13 @@ func (m *migration) Restarts(after transform.Cluster) []transform.Restart {
 		return !reflect.DeepEqual(m.get(keys...).Value(), a.get(keys...).Value())
 	}
 	everywhere := differs(providerKey) || m.Version != a.Version
-	var servers []string
-	for _, s := range gateServices {
-		if slices.Contains(components, s[0]) && (everywhere || differs(servicesKey, s[0])) {
-			servers = append(servers, s[1])
-		}
-	}
-	var list []transform.Restart
-	if len(servers) > 0 {
-		list = append(list, transform.Restart{Process: strings.Join(servers, ", "), Classes: []string{"control planes"}, Order: m.atOnce(unavailableKey, "1")})
-	}
-	if slices.Contains(servers, kubelet) { // which alone runs on other nodes as well
-		list = append(list, transform.Restart{Process: kubelet, Classes: []string{"other nodes"}, Order: m.atOnce("max_unavailable_worker", "10%")})
-	}
-	return list
+	servers := lists.Found(gateServices, func(s [2]string) (string, bool) {
+		return s[1], slices.Contains(components, s[0]) && (everywhere || differs(servicesKey, s[0]))
+	})
+	list := lists.If(len(servers) > 0, transform.Restart{Process: strings.Join(servers, ", "), Classes: []string{"control planes"}, Order: m.atOnce(unavailableKey, "1")})
+	// The kubelet alone runs on other nodes as well.
+	return append(list, lists.If(slices.Contains(servers, kubelet),
+		transform.Restart{Process: kubelet, Classes: []string{"other nodes"}, Order: m.atOnce("max_unavailable_worker", "10%")})...)
 }
 
 // atOnce reads how many nodes RKE takes at a time.

@@ -47,34 +47,24 @@ func (m *migration) timings(list []args.Arg) []args.Arg {
 // missingArgs are those that arguments need; a configuration that is named
 // already stays.
 func (m *migration) missingArgs(list []args.Arg) []args.Arg {
-	missing := []args.Arg{args.On(leaderFlag)}
-	if m.configured() && !args.Has(list, configFlag) {
-		missing = append(missing, args.With(configFlag, managerConfig))
-	}
-	return append(missing, m.timings(list)...)
+	named := args.Has(list, configFlag)
+	return slices.Concat([]args.Arg{args.On(leaderFlag)}, lists.If(m.configured() && !named, args.With(configFlag, managerConfig)), m.timings(list))
 }
 
 // appendedArgs are those that rke-lm has added after others.
 func (m *migration) appendedArgs(list []args.Arg) []args.Arg {
-	ours := []args.Arg{args.On(leaderFlag)}
-	if args.Value(list, configFlag) == managerConfig {
-		ours = append(ours, args.With(configFlag, managerConfig))
-	}
-	if timings := leadermigration.KubeTimings(); leadermigration.HasTimings(list, timings) && isAppended(list, timings...) {
-		ours = append(ours, timings...)
-	}
-	return ours
+	timings := leadermigration.KubeTimings()
+	return slices.Concat([]args.Arg{args.On(leaderFlag)},
+		lists.If(args.Value(list, configFlag) == managerConfig, args.With(configFlag, managerConfig)),
+		lists.If(leadermigration.HasTimings(list, timings) && isAppended(list, timings...), timings...))
 }
 
 // leaderFlags are the flags that leave arguments with the switch. A configuration
 // of one's own stays, without effect: nothing else in the file would tell an undo
 // of it.
 func (m *migration) leaderFlags(list []args.Arg) []string {
-	leaving := []string{leaderFlag}
-	if m.configured() && args.Value(list, configFlag) == managerConfig {
-		leaving = append(leaving, configFlag)
-	}
-	return append(leaving, leadermigration.LeavingTimings(list)...)
+	ours := m.configured() && args.Value(list, configFlag) == managerConfig
+	return slices.Concat([]string{leaderFlag}, lists.If(ours, configFlag), leadermigration.LeavingTimings(list))
 }
 
 // deliverConfig brings the configuration to control planes whose manager reads it

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // UpgradeKubernetes is the stage that moves a migrated cluster to the release of a plan, one
@@ -121,12 +122,9 @@ func verified(stage string) Check {
 }
 
 func (c Migration) verify() transform.Stage {
-	after := []action.Action{action.ProviderIDs()}
-	if by := After(VerifyProviderIDs, c.Target).Lease; c.Target.Situation.HasInTreeProvider() {
-		after = append(after, leases(by.shows(), c.Target.Lease()))
-	}
+	by := After(VerifyProviderIDs, c.Target).Lease
 	return transform.Stage{
 		Why:   "An existing provider ID proves little, because in-tree kubelets wrote it and it never changes; unchanged names and no taint prove that the nodes are the same.",
-		After: after,
+		After: append([]action.Action{action.ProviderIDs()}, lists.If(c.Target.Situation.HasInTreeProvider(), leases(by.shows(), c.Target.Lease()))...),
 	}
 }
