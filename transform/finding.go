@@ -243,16 +243,10 @@ func FindingsOf[C any](table []Checked[C], c C, stage string, accepted []string)
 
 // FixesOf returns the corrections that the rules of a table know.
 func FixesOf[C any](table []Checked[C], c C) []Fix {
-	var fixes []Fix
-	for _, r := range table {
-		if r.Fix == nil {
-			continue
-		}
-		for _, queue := range r.Fix(c) {
-			fixes = append(fixes, Fix{Rule: r.ID, Queue: queue})
-		}
-	}
-	return fixes
+	fixable := lists.Where(table, func(r Checked[C]) bool { return r.Fix != nil })
+	return lists.Flat(fixable, func(r Checked[C]) []Fix {
+		return lists.Map(r.Fix(c), func(queue Correction) Fix { return Fix{r.ID, queue} })
+	})
 }
 
 // Fix is the mechanical correction of one finding, in the first document of a cluster. The edit fails where it takes a

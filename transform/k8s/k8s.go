@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -222,12 +223,7 @@ func (v Rancher) Since(first string) bool { return first != "" && atLeast(v.vers
 // FirstRancher returns the releases from which on a fact holds, with those before it in the
 // table, for messages: "2.11.7, 2.12.3 and later".
 func FirstRancher(of func(RancherMinor) string) string {
-	var firsts []string
-	for _, r := range RancherMinors() {
-		if first := of(r); first != "" {
-			firsts = append(firsts, strings.TrimPrefix(first, "v"))
-		}
-	}
+	firsts := lists.Found(RancherMinors(), func(r RancherMinor) (string, bool) { return strings.CutPrefix(of(r), "v") })
 	for len(firsts) > 1 && strings.HasSuffix(firsts[len(firsts)-1], ".0") && strings.HasSuffix(firsts[len(firsts)-2], ".0") {
 		firsts = firsts[:len(firsts)-1]
 	}

@@ -68,11 +68,9 @@ func (c *comparison) differing(before, after transform.MachineClass) (found []ot
 	}
 	key := func(s transform.Setting) string { return s.Key }
 	was, is := lists.By(before.Settings, key), lists.By(after.Settings, key)
-	for _, key := range lists.Keys(was, is) {
-		if !sameSetting(was[key].Value, is[key].Value) {
-			found = append(found, otherValue{key, was[key], is[key]})
-		}
-	}
+	found = lists.Found(lists.Keys(was, is), func(key string) (otherValue, bool) {
+		return otherValue{key, was[key], is[key]}, !sameSetting(was[key].Value, is[key].Value)
+	})
 	c.compared[at] = found
 	return found
 }

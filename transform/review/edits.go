@@ -182,12 +182,9 @@ func differences(before, after yamledit.Node) []difference {
 		return nil
 	case before.IsMap() && after.IsMap():
 		found := lists.Flat(before.Entries(), func(e yamledit.Entry) []difference { return differences(e.Value, after.Get(e.Key)) })
-		for _, e := range after.Entries() {
-			if !before.Get(e.Key).Exists() {
-				found = append(found, difference{after: e.Value})
-			}
-		}
-		return found
+		return append(found, lists.Found(after.Entries(), func(e yamledit.Entry) (difference, bool) {
+			return difference{after: e.Value}, !before.Get(e.Key).Exists()
+		})...)
 	case before.IsList() && after.IsList() && before.Len() == after.Len():
 		var found []difference
 		items := after.Items()

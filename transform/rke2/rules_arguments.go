@@ -132,18 +132,15 @@ func (m *migration) isAlone(at yamledit.Node) bool {
 }
 
 func (m *migration) slippedArgs() []slippedArg {
-	var list []slippedArg
-	for _, e := range m.Written() {
+	return lists.Flat(m.Written(), func(e yamledit.Entry) []slippedArg {
 		if _, known := m.Release.Type(e.Key); !known || !strings.HasSuffix(e.Key, "-arg") {
-			continue
+			return nil
 		}
-		for _, a := range args.Place(e.Value) {
-			if right, slipped := m.meant(e.Key, a); slipped {
-				list = append(list, slippedArg{a, e.Key, right})
-			}
-		}
-	}
-	return list
+		return lists.Found(args.Place(e.Value), func(a args.Arg) (slippedArg, bool) {
+			right, slipped := m.meant(e.Key, a)
+			return slippedArg{a, e.Key, right}, slipped
+		})
+	})
 }
 
 // meant returns the argument that should replace one that its
@@ -273,15 +270,11 @@ func (m *migration) nodeNameAdvice() string {
 // spellKeys renames keys that are one slip away from a known one. A key that
 // was to add to a list keeps its name where it would replace one instead.
 func (m *migration) spellKeys() []transform.Correction {
-	var fixes []transform.Correction
-	for _, n := range m.unknownKeys() {
+	return lists.Found(m.unknownKeys(), func(n yamledit.Node) (transform.Correction, bool) {
 		right, ok := m.nearest(n.Key())
-		if _, other := setIn[n.Key()]; !ok || other || effective.IsLater(n.Key()) || n.Parent().Get(right).Exists() || m.adds(n, right) {
-			continue
-		}
-		fixes = append(fixes, func(e *yamledit.Edit) { e.Rename(n, right) })
-	}
-	return fixes
+		_, other := setIn[n.Key()]
+		return func(e *yamledit.Edit) { e.Rename(n, right) }, ok && !other && !effective.IsLater(n.Key()) && !n.Parent().Get(right).Exists() && !m.adds(n, right)
+	})
 }
 
 // adds reports whether a key with + meets a list on any machine.

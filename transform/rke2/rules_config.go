@@ -92,14 +92,11 @@ func (m *migration) undelivered(found *transform.Findings) {
 // configurationTextRules check the configurations of both managers, as far as they were given. That
 // of kube-controller-manager is in an object of its own.
 func configurationTextRules() []rule {
-	var table []rule
-	for _, r := range leadermigration.Rules() {
-		r.Guards = rules.BothManagers
-		table = append(table, rule{Rule: r, Check: func(m *migration, found *transform.Findings) {
+	return lists.Map(leadermigration.Rules(), func(r transform.Rule) rule {
+		return rule{Rule: r.WithGuards(rules.BothManagers...), Check: func(m *migration, found *transform.Findings) {
 			found.Add(slices.DeleteFunc(m.configFindings(), func(f transform.Finding) bool { return f.Rule != r.ID })...)
-		}})
-	}
-	return table
+		}}
+	})
 }
 
 // configFindings are about the configurations that a manager reads from a stage on.
@@ -123,18 +120,16 @@ type cloudConfig struct {
 	document int           // of additionalManifest
 }
 
-func (m *migration) cloudConfigs() (all []cloudConfig) {
+func (m *migration) cloudConfigs() []cloudConfig {
 	docs, _ := m.manifests()
-	for _, c := range m.installs() {
+	return lists.Found(m.installs(), func(c rules.Chart) (cloudConfig, bool) {
 		at, i := c.Config(docs)
 		if c.ConfigFile() == "" || !at.Exists() {
-			continue // it lies elsewhere
+			return cloudConfig{}, false // it lies elsewhere
 		}
-		if root, unquoted, err := leadermigration.Embedded(at); err == nil {
-			all = append(all, cloudConfig{c, root, unquoted, at, i})
-		}
-	}
-	return all
+		root, unquoted, err := leadermigration.Embedded(at)
+		return cloudConfig{c, root, unquoted, at, i}, err == nil
+	})
 }
 
 // cloudFindings are about each of them, and about what it and that of

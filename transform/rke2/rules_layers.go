@@ -245,15 +245,10 @@ type misspelling struct {
 
 // spellSelectors renames such fields.
 func (m *migration) spellSelectors() []transform.Correction {
-	var fixes []transform.Correction
-	for _, l := range m.Layers[1:] {
-		for _, s := range misspelt(l.Entry) {
-			if s.right != "" && !s.field.Parent().Get(s.right).Exists() {
-				fixes = append(fixes, func(e *yamledit.Edit) { e.Rename(s.field, s.right) })
-			}
-		}
-	}
-	return fixes
+	all := lists.Flat(m.Layers[1:], func(l effective.Layer) []misspelling { return misspelt(l.Entry) })
+	return lists.Found(all, func(s misspelling) (transform.Correction, bool) {
+		return func(e *yamledit.Edit) { e.Rename(s.field, s.right) }, s.right != "" && !s.field.Parent().Get(s.right).Exists()
+	})
 }
 
 // misspelt returns the fields of an entry that were meant to select machines,
