@@ -174,12 +174,10 @@ func clusterRules() []rule {
 				if m.Stage == stages.InstallCCM && stops {
 					return // it does not run, and the switch writes the key
 				}
-				var nodes []yamledit.Node
-				for _, class := range m.ControlPlanes {
-					if config := m.Effective(class); m.wantsNoStub(config, stops) && !truthy(config[disableStub].Value) {
-						nodes = append(nodes, yamledit.First(config[disableStub].Origin, config.ProviderOrigin(managerArgs)))
-					}
-				}
+				nodes := lists.Found(m.ControlPlanes, func(class effective.Class) (yamledit.Node, bool) {
+					config := m.Effective(class)
+					return yamledit.First(config[disableStub].Origin, config.ProviderOrigin(managerArgs)), m.wantsNoStub(config, stops) && !truthy(config[disableStub].Value)
+				})
 				const fix = "set " + disableStub + ": true for the same machines"
 				for _, n := range yamledit.Distinct(nodes) {
 					if stops {
@@ -323,16 +321,12 @@ func anyClass(effective.Class) bool { return true }
 // inTreeNodes returns what makes a component of any machine in-tree: the
 // provider's name, or an argument of the component.
 func (m *migration) inTreeNodes() []yamledit.Node {
-	var nodes []yamledit.Node
-	for _, class := range m.Kinds {
+	return yamledit.Distinct(lists.Flat(m.Kinds, func(class effective.Class) []yamledit.Node {
 		config := m.Effective(class)
-		for _, key := range componentArgs {
-			if class.Runs(key) && m.knowsProvider(key) && config.Provider(key) == inTree {
-				nodes = append(nodes, config.ProviderOrigin(key))
-			}
-		}
-	}
-	return yamledit.Distinct(nodes)
+		return lists.Found(componentArgs, func(key string) (yamledit.Node, bool) {
+			return config.ProviderOrigin(key), class.Runs(key) && m.knowsProvider(key) && config.Provider(key) == inTree
+		})
+	}))
 }
 
 // wantsNoStub reports whether RKE2's stub would meet another owner of the nodes:
