@@ -6,7 +6,6 @@ package rancher
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -53,8 +52,8 @@ func (s *Server) Find(ctx context.Context, q Query) ([]Object, error) {
 	}
 	if engineID.MatchString(q.Name) {
 		// Who may read this one object need not be allowed to list.
-		switch o, h, err := s.get(ctx, Object{Kind: transform.Management, Name: q.Name}); {
-		case err == nil && h.isEngine():
+		switch o, err := s.get(ctx, Object{Kind: transform.Management, Name: q.Name}); {
+		case err == nil && o.engine:
 			return []Object{o}, nil
 		case err != nil && !unseen(err):
 			return nil, s.explained(err)
@@ -97,13 +96,13 @@ func (s *Server) named(ctx context.Context, namespace, name string) (Object, err
 			return Object{}, fmt.Errorf("%s/%s is not the NAMESPACE/NAME of a cluster; rke-lm status lists the clusters of a Rancher", namespace, name)
 		}
 	}
-	o, h, err := s.get(ctx, Object{Kind: transform.Provisioning, Namespace: namespace, Name: name})
+	o, err := s.get(ctx, Object{Kind: transform.Provisioning, Namespace: namespace, Name: name})
 	switch {
 	case unseen(err) && !s.hasClusters(ctx):
 		return Object{}, ErrNoRancher
 	case kube.HasStatus(err, http.StatusNotFound):
 		return Object{}, fmt.Errorf("%w: %s/%s; rke-lm status lists the clusters of a Rancher", ErrNone, namespace, name)
-	case err != nil || isSet(h.Spec.RKEConfig) || !engineID.MatchString(o.ID):
+	case err != nil || !o.points():
 		return o, err
 	}
 	if o, err = s.managed(ctx, o); err != nil {
@@ -115,9 +114,9 @@ func (s *Server) named(ctx context.Context, namespace, name string) (Object, err
 // managed returns the object that counts for a cluster of RKE, for which Rancher keeps
 // one in a namespace as well that only points to it; else the object itself.
 func (s *Server) managed(ctx context.Context, o Object) (Object, error) {
-	engine, h, err := s.get(ctx, Object{Kind: transform.Management, Name: o.ID})
+	made, err := s.get(ctx, Object{Kind: transform.Management, Name: o.ID})
 	switch {
-	case kube.HasStatus(err, http.StatusNotFound), err == nil && !h.isEngine():
+	case kube.HasStatus(err, http.StatusNotFound), err == nil && !made.engine:
 		return o, nil
 	case kube.HasStatus(err, http.StatusForbidden):
 		return o, s.hiding(&kube.Denied{Missing: []string{rollout.ClusterPermission(o.ID).String()}})
@@ -126,7 +125,7 @@ func (s *Server) managed(ctx context.Context, o Object) (Object, error) {
 	case err != nil:
 		return o, err
 	}
-	return engine, nil
+	return made, nil
 }
 
 // unseen reports whether there is nothing, or nothing that the user may see.
@@ -137,7 +136,7 @@ func unseen(err error) bool {
 // Get reads an object again. It fails with *Stale when it is gone, or when another
 // one has its name.
 func (s *Server) Get(ctx context.Context, o Object) (Object, error) {
-	now, _, err := s.get(ctx, o)
+	now, err := s.get(ctx, o)
 	switch {
 	case kube.HasStatus(err, http.StatusNotFound):
 		return o, &Stale{Title: o.Title(), What: "is gone"}
@@ -149,23 +148,23 @@ func (s *Server) Get(ctx context.Context, o Object) (Object, error) {
 	return now, nil
 }
 
-func (s *Server) get(ctx context.Context, o Object) (Object, head, error) {
-	now, h, _, err := s.request(ctx, o, kube.Request{What: "get " + resource(o.Kind), Method: http.MethodGet})
-	return now, h, err
+func (s *Server) get(ctx context.Context, o Object) (Object, error) {
+	now, _, err := s.request(ctx, o, kube.Request{What: "get " + resource(o.Kind), Method: http.MethodGet})
+	return now, err
 }
 
 // request makes a request about an object, whose answer is the object as it is then.
-func (s *Server) request(ctx context.Context, o Object, r kube.Request) (Object, head, []string, error) {
+func (s *Server) request(ctx context.Context, o Object, r kube.Request) (Object, []string, error) {
 	r.Path = o.path()
 	a, err := PastGate(ctx, s, r.Path, func() (kube.Answer, error) { return s.local.Object(ctx, r, "Cluster") })
 	if err != nil {
-		return o, head{}, kube.Warnings(err), err
+		return o, kube.Warnings(err), err
 	}
-	now, h, err := read(o.Kind, a.Body)
+	now, err := read(o.Kind, a.Body)
 	if err != nil {
-		return o, h, a.Warnings, &kube.Unreached{What: r.What, Err: err}
+		return o, a.Warnings, &kube.Unreached{What: r.What, Err: err}
 	}
-	return now, h, a.Warnings, nil
+	return now, a.Warnings, nil
 }
 
 // Incomplete says which clusters the user may not see; the others were found.
@@ -225,28 +224,16 @@ func isGate(err error) bool {
 
 // merged returns each cluster once, with the name that people use, and those of which
 // the user may not see who makes them.
-func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMessage, gated bool) (list []Object, hidden []Unseen, err error) {
-	ids := map[string]head{} // what the objects of all say
-	for _, raw := range managed {
-		o, h, err := read(transform.Management, raw)
-		if err != nil {
-			return nil, nil, err
-		}
-		if ids[o.ID] = h; h.isEngine() {
-			list = append(list, o)
-		}
-	}
+func (s *Server) merged(ctx context.Context, provisioned, managed []Object, gated bool) (list []Object, hidden []Unseen, err error) {
+	ids := lists.By(managed, func(o Object) string { return o.ID }) // what the objects of all say
+	list = lists.Where(managed, func(o Object) bool { return o.engine })
 	var pointing []Object // their other object has other labels, or may not be listed
-	for _, raw := range provisioned {
-		o, h, err := read(transform.Provisioning, raw)
-		if err != nil {
-			return nil, nil, err
-		}
+	for _, o := range provisioned {
 		other, there := ids[o.ID]
-		o.Display = cmp.Or(other.Spec.DisplayName, o.Display)
-		switch points := !isSet(h.Spec.RKEConfig) && engineID.MatchString(o.ID); {
-		case points && other.isEngine():
-		case points && !there:
+		o.Display = cmp.Or(other.Display, o.Display)
+		switch {
+		case o.points() && other.engine:
+		case o.points() && !there:
 			pointing = append(pointing, o)
 		default:
 			list = append(list, o)
@@ -283,10 +270,10 @@ func (s *Server) hasClusters(ctx context.Context) bool {
 	return !kube.HasStatus(err, http.StatusNotFound)
 }
 
-func (s *Server) list(ctx context.Context, kind transform.ObjectKind, selector string) ([]json.RawMessage, error) {
+func (s *Server) list(ctx context.Context, kind transform.ObjectKind, selector string) ([]Object, error) {
 	r := kube.Resource{Version: kind.APIVersion(), Name: "clusters", Kind: "ClusterList"}
 	r.Options.LabelSelector = selector
-	return PastGate(ctx, s, kube.Path(r.Version, r.Name, "", ""), func() ([]json.RawMessage, error) {
-		return kube.CollectAs(ctx, s.local, r, func(raw []byte) (json.RawMessage, error) { return raw, nil })
+	return PastGate(ctx, s, kube.Path(r.Version, r.Name, "", ""), func() ([]Object, error) {
+		return kube.CollectAs(ctx, s.local, r, func(raw []byte) (Object, error) { return read(kind, raw) })
 	})
 }

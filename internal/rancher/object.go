@@ -33,6 +33,7 @@ type Object struct {
 	ID              string // c-m-… or c-…; "" while Rancher has not given one
 	UID             string
 	Labels          map[string]string
+	engine, planned bool // RKE makes the cluster; Rancher's planner does
 	// Raw is the object's JSON as the server wrote it, and Text as much of it as
 	// people write, on lines of its own: without the status and what else the server
 	// keeps. Both may hold secrets.
@@ -77,9 +78,9 @@ type head struct {
 	Kind              string `json:"kind"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
-		RKEConfig   json.RawMessage `json:"rkeConfig"`
-		Engine      json.RawMessage `json:"rancherKubernetesEngineConfig"`
-		DisplayName string          `json:"displayName"`
+		RKEConfig   *json.RawMessage `json:"rkeConfig"`
+		Engine      *json.RawMessage `json:"rancherKubernetesEngineConfig"`
+		DisplayName string           `json:"displayName"`
 	} `json:"spec"`
 	Status struct {
 		ClusterName string `json:"clusterName"`
@@ -87,25 +88,23 @@ type head struct {
 }
 
 // read reads an object of a kind.
-func read(kind transform.ObjectKind, raw []byte) (Object, head, error) {
+func read(kind transform.ObjectKind, raw []byte) (Object, error) {
 	var h head
 	if err := json.Unmarshal(raw, &h); err != nil || h.Kind != "Cluster" || h.Name == "" || h.UID == "" {
-		return Object{}, h, errors.New("the response is not a Cluster; check the server at this address")
+		return Object{}, errors.New("the response is not a Cluster; check the server at this address")
 	}
 	o := Object{
 		Kind: kind, Namespace: h.Namespace, Name: h.Name, Display: h.Name, ID: h.Status.ClusterName,
-		UID: string(h.UID), Labels: h.Labels, Raw: raw, Text: written(raw),
+		UID: string(h.UID), Labels: h.Labels, engine: h.Spec.Engine != nil, planned: h.Spec.RKEConfig != nil, Raw: raw, Text: written(raw),
 	}
 	if !kind.Namespaced {
 		o.Display, o.ID = h.Spec.DisplayName, h.Name
 	}
-	return o, h, nil
+	return o, nil
 }
 
-// isEngine reports whether RKE makes the cluster.
-func (h head) isEngine() bool { return isSet(h.Spec.Engine) }
-
-func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+// points reports whether the object may only point to the one of a cluster that RKE makes.
+func (o Object) points() bool { return !o.planned && engineID.MatchString(o.ID) }
 
 // written returns an object as people write it, without what the server keeps: the text of a cluster is the same until
 // someone changes the cluster. Values stay the text that they are. It is JSON with metadata, else it was not read.
@@ -248,7 +247,7 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 		q.Set("dryRun", "All")
 	}
 	r := kube.Request{What: "patch " + resource(o.Kind), Method: http.MethodPatch, Query: q, Body: p.Bytes(), ContentType: jsonpatch.ContentType}
-	now, _, warnings, err := s.request(ctx, o, r)
+	now, warnings, err := s.request(ctx, o, r)
 	switch {
 	case err != nil:
 		now, meaning := s.afterFailure(ctx, o, p, alike, err)
