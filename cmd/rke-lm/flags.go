@@ -136,7 +136,7 @@ func (o *options) checkValues(f *pflag.FlagSet) (err error) {
 			err = run.CheckOneOf(f.Name, value, f.Annotations[valuesOf]...)
 		}
 	})
-	if short := f.Lookup("short-leases"); short != nil && short.Changed && !o.Target.ShortLeases {
+	if f.Changed("short-leases") && !o.Target.ShortLeases {
 		o.Target.CloudLease = leadermigration.DefaultTimings.LeaseDuration // as an undo needs to know
 	}
 	wide := o.OutputFormat == "wide"

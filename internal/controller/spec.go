@@ -18,6 +18,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/config"
@@ -42,10 +43,7 @@ func policyOf(lm *v1alpha1.LeaderMigration, need string, approvals []v1alpha1.Le
 		Waves: map[string]transition.Pace{},
 	}
 	for _, w := range spec.Waves {
-		pace := transition.Pace{Manual: w.After == v1alpha1.AfterManual}
-		if w.Soak != nil {
-			pace.Soak = w.Soak.Duration
-		}
+		pace := transition.Pace{Manual: w.After == v1alpha1.AfterManual, Soak: ptr.Deref(w.Soak, metav1.Duration{}).Duration}
 		if pace.Soak > year {
 			return p, fmt.Errorf("spec.waves: the soak of %s is longer than a year; shorten it", w.Name)
 		}

@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/kube"
@@ -43,9 +44,9 @@ func resumed(s v1alpha1.LeaderMigrationStatus) (list []transition.Wave, members 
 }
 
 func memberOf(c v1alpha1.ClusterStatus) migrate.Member {
-	m := migrate.Member{Cluster: c.Name, ID: c.ID, Wave: c.Wave, State: transition.State(c.State), Stage: c.Stage, RolledBack: c.RolledBack, Watched: migrate.Owned{Two: c.TwoOwnersSeconds}}
-	if c.Since != nil {
-		m.Since = c.Since.Time
+	m := migrate.Member{
+		Cluster: c.Name, ID: c.ID, Wave: c.Wave, State: transition.State(c.State), Stage: c.Stage, Since: ptr.Deref(c.Since, metav1.Time{}).Time,
+		RolledBack: c.RolledBack, Watched: migrate.Owned{Two: c.TwoOwnersSeconds},
 	}
 	if c.NoOwnerSeconds != nil {
 		m.Switch = &migrate.Owned{None: *c.NoOwnerSeconds}

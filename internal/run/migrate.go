@@ -106,11 +106,7 @@ func (m *Migrate) Many(ctx context.Context) (s migrate.Summary, err error) {
 	if len(objects) == 0 {
 		return s, transform.NewError(transform.ExitRefused, rancher.ErrNone.Error()+" with these labels; rke-lm status lists the clusters of a Rancher")
 	}
-	of := map[string]rancher.Object{}
-	var names []string
-	for _, o := range objects {
-		of[o.Title()], names = o, append(names, o.Title())
-	}
+	of, names := lists.By(objects, rancher.Object.Title), lists.Map(objects, rancher.Object.Title)
 	canaries, err := m.namedIn(objects)
 	if err != nil {
 		return s, err
@@ -193,10 +189,10 @@ func (m *Migrate) open(ctx context.Context, server *rancher.Server, o rancher.Ob
 	case err != nil:
 	case f.Format.Live.Kind != o.Kind:
 		err = transform.WithExitCode(transform.ExitRefused, fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title()))
-	case CheckHostNames(m.Finder, f) != nil:
-		err = CheckHostNames(m.Finder, f)
 	case o.ID == "":
 		err = notCreated(o)
+	default:
+		err = CheckHostNames(m.Finder, f)
 	}
 	return f, err
 }
