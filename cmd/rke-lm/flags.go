@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -270,7 +269,7 @@ const configFromBase = "configuration from the base"
 func (o *options) configure(flags *pflag.FlagSet) (err error) {
 	known, file := choiceKinds(), o.config
 	uses := func(name string) bool { return flags.Lookup(name) != nil }
-	if file == "" && slices.ContainsFunc(slices.Collect(maps.Keys(known)), uses) {
+	if file == "" && slices.ContainsFunc(lists.Keys(known), uses) {
 		file, err = config.Here()
 	}
 	if file == "" || err != nil {

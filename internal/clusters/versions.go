@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -198,7 +197,7 @@ func (v *Comparison) link(f git.File, in git.Tree) {
 
 // lead adds the links that lead out of the requested paths to files that the change edits.
 func (v *Comparison) lead() {
-	for _, p := range slices.Sorted(maps.Keys(v.After.tree)) {
+	for _, p := range lists.Keys(v.After.tree) {
 		f := v.After.tree[p]
 		if f.Kind() == "" || v.touched[p] || !v.requested.Has(p) {
 			continue
@@ -241,7 +240,7 @@ func (v *Comparison) describes(f git.File) bool {
 
 // neighbors adds the files that did not change, where one cluster may be in several.
 func (v *Comparison) neighbors() error {
-	for _, p := range slices.Sorted(maps.Keys(v.Before.tree)) {
+	for _, p := range lists.Keys(v.Before.tree) {
 		f := v.Before.tree[p]
 		if v.affected[p] && !v.touched[p] {
 			v.unnamed[p] = v.describes(f)

@@ -12,10 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/rke-lm/rke-lm/internal/git"
@@ -100,7 +98,7 @@ func linesOf(n yamledit.Node) []int {
 func values(e yamledit.Entry, known map[string]Kind) ([]string, error) {
 	kind, ok := known[e.Key]
 	if !ok {
-		return nil, e.Value.Errorf("not a migration option", args.Meant(e.Key, slices.Sorted(maps.Keys(known)), "use the name of a migration option without dashes; plan --help lists them"))
+		return nil, e.Value.Errorf("not a migration option", args.Meant(e.Key, lists.Keys(known), "use the name of a migration option without dashes; plan --help lists them"))
 	}
 	switch v := e.Value.Value().(type) {
 	case string:

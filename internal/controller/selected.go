@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -74,7 +73,7 @@ func (w *work) selected(ctx context.Context, runs Runs) *problem {
 	if len(of) == 0 {
 		return &problem{noClusters, errors.New("no cluster has the labels of spec.selector")}
 	}
-	list := transition.Assign(rules, slices.Collect(maps.Keys(of)))
+	list := transition.Assign(rules, lists.Keys(of))
 	if err := tooLarge(w.current(), list); err != nil {
 		return &problem{tooMany, err}
 	}

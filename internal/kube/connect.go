@@ -9,13 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -26,6 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -139,7 +138,7 @@ func Contexts(c Connection) ([]string, error) {
 	if err != nil {
 		return nil, c.nowhere(err)
 	}
-	names := slices.Sorted(maps.Keys(raw.Contexts))
+	names := lists.Keys(raw.Contexts)
 	if len(names) == 0 {
 		return nil, c.nowhere(clientcmd.ErrEmptyConfig)
 	}

@@ -15,7 +15,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -176,7 +175,7 @@ func (s Source) login(c *kube.Connection) error {
 	}
 	server, there := known.Servers[name]
 	if !there {
-		return fmt.Errorf("%s: there is no server %q; it has %s", file, name, strings.Join(slices.Sorted(maps.Keys(known.Servers)), ", "))
+		return fmt.Errorf("%s: there is no server %q; it has %s", file, name, strings.Join(lists.Keys(known.Servers), ", "))
 	}
 	c.Rancher = server.URL
 	c.Token = cmp.Or(server.TokenKey, server.AccessKey+":"+server.SecretKey)
@@ -192,7 +191,7 @@ func (s Source) login(c *kube.Connection) error {
 // Servers lists the servers that Rancher's command line knows.
 func Servers() ([]string, error) {
 	known, _, err := readServers()
-	return slices.Sorted(maps.Keys(known.Servers)), err
+	return lists.Keys(known.Servers), err
 }
 
 func readServers() (known servers, file string, err error) {

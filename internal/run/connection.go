@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -228,7 +227,7 @@ func (a *Arguments) Of(ctx context.Context, managers []observed.Manager) ([]chec
 			return nil, err
 		}
 	}
-	list := lists.Flat(slices.Sorted(maps.Keys(a.versions)), func(of string) []check.Given { return a.versions[of] })
+	list := lists.Flat(lists.Keys(a.versions), func(of string) []check.Given { return a.versions[of] })
 	a.from = lists.Distinct(append(a.from, lists.Map(list, func(g check.Given) string { return g.From })...))
 	return list, nil
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 
@@ -258,7 +257,7 @@ func (r *reviewing) leftOut(ctx context.Context, pattern string, v *clusters.Com
 			hidden[p.After.Docs[0].File()] = true
 		}
 	}
-	return review.Excluded(pattern, len(files), slices.Sorted(maps.Keys(hidden)), r.excluding, accept)
+	return review.Excluded(pattern, len(files), lists.Keys(hidden), r.excluding, accept)
 }
 
 // configured returns the settings that count for the current folder, and the name of their file; "" for none. They are those on which the
