@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -163,13 +162,12 @@ read, how to correct it, and when it can be accepted with --accept.`,
 			if o.OutputFormat != "text" {
 				return o.Dump(report.Rules{TypeMeta: report.Type("Rules"), Rules: list})
 			}
-			b := bufio.NewWriter(o.Out)
 			if len(args) > 0 {
-				report.WriteRules(b, o.Palette, list)
+				report.WriteRules(o.Out, o.Palette, list)
 			} else {
-				report.WriteRuleList(b, o.Palette, list)
+				report.WriteRuleList(o.Out, o.Palette, list)
 			}
-			return b.Flush()
+			return nil
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) > 0 {
