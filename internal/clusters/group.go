@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
@@ -46,7 +45,7 @@ func (f Finder) folders(sources []source.Source) (of []*folder) {
 	known := map[string]*folder{}
 	together := f.together() || slices.ContainsFunc(sources, func(s source.Source) bool { return s.Values })
 	for i, s := range sources {
-		name := "stream " + strconv.Itoa(i)
+		name := fmt.Sprintf("stream %d", i)
 		if path := s.Absolute(); path != "" {
 			name = filepath.Dir(path)
 		}

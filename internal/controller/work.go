@@ -6,7 +6,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -358,5 +357,5 @@ func signal(to chan<- struct{}) {
 
 func (w *work) name() string {
 	lm := w.current()
-	return fmt.Sprintf("%s/%s", lm.Namespace, lm.Name)
+	return lm.Namespace + "/" + lm.Name
 }

@@ -277,14 +277,12 @@ func (a Apply) patch(ctx context.Context, c change, t transform.Target, made *re
 		return err
 	}
 	made.Accepted = findings
-	if _, err := c.patch(); err != nil {
-		return err
-	}
 	if a.Files.DryRun {
 		made.Diffs = []string{report.Diff(c.Docs[0], c.after)}
 	}
 	if a.Files.DryRun && !a.Server {
-		return nil
+		_, err := c.patch()
+		return err
 	}
 	// Where the object is the same to Rancher, which wrote it in another form since it was read, the same change
 	// is made again of what is there now.

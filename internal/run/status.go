@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -244,7 +243,7 @@ func (s Status) migrations(ctx context.Context, t target) (found Inspected, of m
 	case kube.HasStatus(err, http.StatusForbidden):
 		found.Notes = append(found.Notes, "note: "+t.name+": LeaderMigrations are not shown, because you do not have permission to list leadermigrations.rke-lm.io")
 	case err != nil:
-		found.Notes = append(found.Notes, fmt.Sprintf("note: %s: LeaderMigrations are not shown: %v", t.name, err))
+		found.Notes = append(found.Notes, "note: "+t.name+": LeaderMigrations are not shown: "+err.Error())
 	}
 	of = map[string][]string{}
 	for _, lm := range list {
