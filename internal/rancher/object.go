@@ -223,10 +223,6 @@ var (
 // altered is for unknown fields, which the server drops, and for webhooks.
 const altered = "the server did not store all of it: a webhook, or its schema, changed it"
 
-func lost(o Object, err error) error {
-	return fmt.Errorf("%s: %w (%w); plan again, which shows it, and run the command again", o.Title(), ErrLost, err)
-}
-
 func rejection(o Object, err error) error {
 	return fmt.Errorf("%s: %w: %w; correct the object, or ask the administrators of this Rancher", o.Title(), ErrRejected, err)
 }
@@ -276,7 +272,7 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 	case errors.As(failure, new(*kube.Denied)), kube.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden):
 		return o, s.explained(failure)
 	case !kube.HasStatus(failure, http.StatusConflict, http.StatusUnprocessableEntity):
-		return o, lost(o, failure)
+		return o, fmt.Errorf("%s: %w (%w); plan again, which shows it, and run the command again", o.Title(), ErrLost, failure)
 	}
 	now, err := s.Get(ctx, o)
 	switch {
