@@ -84,7 +84,11 @@ func (w *work) selected(ctx context.Context, runs Runs) *problem {
 			members = append(members, w.classified(ctx, m, of[name], runs))
 		}
 	}
-	w.set(spec, list, members)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waves, w.members, w.digest = list, members, digestOf(spec)
+	w.retried = wishOf(w.lm) // there was nothing to retry
+	w.expire()
 	return nil
 }
 

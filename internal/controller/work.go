@@ -225,15 +225,6 @@ func (w *work) prepared(ctx context.Context) (Runs, *problem) {
 	return runs, nil
 }
 
-// set sets the clusters that a specification selects.
-func (w *work) set(spec v1alpha1.LeaderMigrationSpec, list []transition.Wave, members []migrate.Member) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.waves, w.members, w.digest = list, members, digestOf(spec)
-	w.retried = wishOf(w.lm) // there was nothing to retry
-	w.expire()
-}
-
 // drive migrates clusters until nothing more can start, and nothing will.
 func (w *work) drive(ctx context.Context, runs Runs) {
 	publishing, stop := context.WithCancel(ctx)
