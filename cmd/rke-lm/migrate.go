@@ -25,6 +25,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -90,10 +91,8 @@ var wavesFlags = []string{"canary", "wave-size", "max-unavailable", "max-failure
 
 // checkWaves refuses them for one cluster, where they mean nothing.
 func (c *runOptions) checkWaves(f *pflag.FlagSet) error {
-	for _, name := range wavesFlags {
-		if c.Selector == "" && f.Changed(name) {
-			return fmt.Errorf("--%s requires --selector; add it, or remove --%[1]s", name)
-		}
+	if name, given := lists.Find(wavesFlags, f.Changed); given && c.Selector == "" {
+		return fmt.Errorf("--%s requires --selector; add it, or remove --%[1]s", name)
 	}
 	return c.work.CheckWaves()
 }

@@ -11,6 +11,7 @@
 package clusters
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,12 +144,7 @@ func (f Finder) ending(of *file, met bool, first error) Result {
 
 // none reports that the paths hold no cluster.
 func (f Finder) none(sources []source.Source) error {
-	for _, s := range sources {
-		if err := kustomization(s); err != nil {
-			return err
-		}
-	}
-	return transform.NewError(transform.ExitRefused, "no cluster was found; name a file that holds "+f.Expected())
+	return cmp.Or(lists.Check(sources, kustomization), refused("no cluster was found; name a file that holds %s", f.Expected()))
 }
 
 // kustomization refuses a kustomization, which makes clusters of other files.

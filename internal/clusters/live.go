@@ -92,10 +92,10 @@ func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
 // related reads the machine configurations of pools: what cannot be read is not known.
 func (l *Live) related(ctx context.Context, pools []yamledit.Node) (docs []*yamledit.Document) {
 	for _, pool := range pools {
-		name, _ := pool.Get("machineConfigRef", "name").String()
-		if kind, _ := pool.Get("machineConfigRef", "kind").String(); kind != aws.MachineConfigKind {
+		if pool.StringAt("machineConfigRef", "kind") != aws.MachineConfigKind {
 			continue
 		}
+		name := pool.StringAt("machineConfigRef", "name")
 		if raw, err := l.Server.MachineConfig(ctx, l.Object, name); err == nil {
 			if doc, err := yamledit.ParseString(name, string(raw)); err == nil {
 				docs = append(docs, doc)

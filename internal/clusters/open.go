@@ -235,10 +235,10 @@ func (f Finder) Open(c yamledit.Chunk) (doc *yamledit.Document, of Cluster, err 
 	case items.IsList():
 		return nil, of, items.Errorf("a list of objects that is none of kubectl, or whose items share anchors", "write each cluster as a document of its own, as kubectl get -o yaml NAME prints it")
 	}
-	for _, path := range [][]string{{"spec", "rkeConfig"}, {"rkeConfig"}, {"machineGlobalConfig"}, {"machineSelectorConfig"}} {
-		if n := doc.Root().Get(path...); n.Exists() {
-			return nil, of, transform.NotMigratable(n, "a fragment of a cluster: the document has no kind: Cluster at its root", "name the whole Cluster object")
-		}
+	root := doc.Root()
+	fragment := yamledit.First(root.Get("spec", "rkeConfig"), root.Get("rkeConfig"), root.Get("machineGlobalConfig"), root.Get("machineSelectorConfig"))
+	if fragment.Exists() {
+		return nil, of, transform.NotMigratable(fragment, "a fragment of a cluster: the document has no kind: Cluster at its root", "name the whole Cluster object")
 	}
 	return doc, of, nil
 }

@@ -109,8 +109,7 @@ func Place(s plan.Saved) string {
 // Document names a document of a cluster that has several, by its kind and its name, or by its
 // file where it is no object.
 func Document(doc *yamledit.Document) string {
-	kind, _ := doc.Root().Get("kind").String()
-	name, _ := doc.Root().Get("metadata", "name").String()
+	kind, name := doc.Root().StringAt("kind"), doc.Root().StringAt("metadata", "name")
 	if kind == "" && name == "" {
 		return sanitise(strings.TrimSuffix(filepath.Base(doc.File()), filepath.Ext(doc.File())))
 	}

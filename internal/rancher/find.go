@@ -91,10 +91,9 @@ func one(list []Object, hidden []Unseen, name string) ([]Object, error) {
 
 // named reads one cluster.
 func (s *Server) named(ctx context.Context, namespace, name string) (Object, error) {
-	for _, part := range []string{namespace, name} {
-		if part == "" || len(content.IsPathSegmentName(part)) > 0 {
-			return Object{}, fmt.Errorf("%s/%s is not the NAMESPACE/NAME of a cluster; rke-lm status lists the clusters of a Rancher", namespace, name)
-		}
+	wrong := func(part string) bool { return part == "" || len(content.IsPathSegmentName(part)) > 0 }
+	if wrong(namespace) || wrong(name) {
+		return Object{}, fmt.Errorf("%s/%s is not the NAMESPACE/NAME of a cluster; rke-lm status lists the clusters of a Rancher", namespace, name)
 	}
 	o, err := s.get(ctx, Object{Kind: transform.Provisioning, Namespace: namespace, Name: name})
 	switch {

@@ -12,6 +12,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -300,15 +301,8 @@ func CheckChoices(t transform.Target, rules []transform.Rule) error {
 			return fmt.Errorf("--%s %s is not a version such as 1.5.12", flag, version)
 		}
 	}
-	if err := checkMigration(t); err != nil {
-		return err
-	}
-	for _, stage := range t.ManualDone {
-		if err := CheckOneOf("manual-done", stage, stages.Names()...); err != nil {
-			return err
-		}
-	}
-	return CheckAccept(t.Accept, rules)
+	manual := func(stage string) error { return CheckOneOf("manual-done", stage, stages.Names()...) }
+	return cmp.Or(checkMigration(t), lists.Check(t.ManualDone, manual), CheckAccept(t.Accept, rules))
 }
 
 // checkMigration refuses what is no release of Kubernetes to upgrade to, and choices of leader migration that mean

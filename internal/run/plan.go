@@ -164,7 +164,7 @@ func (fs *Folders) write(made *Planned) {
 // there it starts.
 func (fs *Folders) separate(p *plan.Plan, paths []string) error {
 	for i, doc := range p.Start {
-		if kind, _ := doc.Root().Get("kind").String(); kind != "Pod" || paths[i] == "" {
+		if doc.Root().StringAt("kind") != "Pod" || paths[i] == "" {
 			continue
 		}
 		if folder, inside := source.Covers([]string{filepath.Dir(paths[i])}, fs.Dir); inside {
