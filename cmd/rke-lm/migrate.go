@@ -156,11 +156,14 @@ func (c *runOptions) check(verb string) error {
 	}
 	c.shown = report.NewRuns(c.collect(verb), c.in, c.Selector != "")
 	c.work.Finder, c.work.Chosen.Planner.Target, c.work.Show = c.Finder, c.Target, c.shown.Show
-	// Else it would end the process in place of an error, once the output is closed: in the middle, with nodes cordoned.
-	// A helm that is started does not inherit that.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	signal.Notify(brokenPipes, syscall.SIGPIPE)
 	return nil
 }
+
+// brokenPipes takes the signals that would end the process in place of an error, once the output is closed: in the
+// middle, with nodes cordoned. A helm that is started does not inherit that. It is of the process, as signals are: a
+// test ends before they do.
+var brokenPipes = make(chan os.Signal, 1)
 
 // start runs over one cluster.
 func (c *runOptions) start(cmd *cobra.Command, work func(context.Context, migrate.Options) error) error {
