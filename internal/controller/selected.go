@@ -127,10 +127,9 @@ func refusal(ctx context.Context, o rancher.Object, runs Runs) error {
 
 // managers says that another program manages a cluster; nil if none does.
 func managers(o rancher.Object) error {
-	for _, f := range rollout.Preconditions(rollout.Change{Title: o.Title(), Object: o.Raw}, nil) {
-		if f.Rule == rollout.ManagedElsewhere {
-			return &skipped{v1alpha1.ManagedElsewhere, f.Message}
-		}
+	found := rollout.Preconditions(rollout.Change{Title: o.Title(), Object: o.Raw}, nil)
+	if f, is := lists.Find(found, func(f transform.Finding) bool { return f.Rule == rollout.ManagedElsewhere }); is {
+		return &skipped{v1alpha1.ManagedElsewhere, f.Message}
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform/forms"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -208,10 +209,8 @@ func (e Excluded) matching(at string) string {
 	if rel, err := filepath.Rel(e.from, at); err == nil {
 		seen = filepath.ToSlash(rel)
 	}
-	for _, glob := range e.globs {
-		if doublestar.MatchUnvalidated(glob, seen) || path.IsAbs(glob) && doublestar.MatchUnvalidated(glob, whole) {
-			return glob
-		}
-	}
-	return ""
+	glob, _ := lists.Find(e.globs, func(glob string) bool {
+		return doublestar.MatchUnvalidated(glob, seen) || path.IsAbs(glob) && doublestar.MatchUnvalidated(glob, whole)
+	})
+	return glob
 }
