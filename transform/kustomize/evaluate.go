@@ -90,7 +90,8 @@ func Effects(doc *yamledit.Document, use Use) (all []Effect) {
 	if k := use.PatchOf; k != nil {
 		return lists.Map(changes(doc.Root(), false), func(p patch) Effect { return Effect{patch: p, by: k} })
 	}
-	names := object{kind: doc.Root().StringAt("kind"), names: []string{doc.Root().StringAt("metadata", "name")}, namespaces: []string{cmp.Or(doc.Root().StringAt("metadata", "namespace"), "default")}}
+	names := object{kind: doc.Root().StringAt("kind"), names: []string{doc.Root().StringAt("metadata", "name")}}
+	names.namespaces = []string{cmp.Or(doc.Root().StringAt("metadata", "namespace"), "default")}
 	if len(use.Layers) > 0 && doc.Root().StringAt("metadata", "annotations", localConfig) != "" {
 		all = append(all, Effect{patch{file: doc.File(), line: doc.Root().Line(), path: whole, text: localConfig}, use.Layers[0], use.Layers[0].From(doc)})
 	}

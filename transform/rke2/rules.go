@@ -176,7 +176,8 @@ func clusterRules() []rule {
 				}
 				nodes := lists.Found(m.ControlPlanes, func(class effective.Class) (yamledit.Node, bool) {
 					config := m.Effective(class)
-					return yamledit.First(config[disableStub].Origin, config.ProviderOrigin(managerArgs)), m.wantsNoStub(config, stops) && !truthy(config[disableStub].Value)
+					lacks := m.wantsNoStub(config, stops) && !truthy(config[disableStub].Value)
+					return yamledit.First(config[disableStub].Origin, config.ProviderOrigin(managerArgs)), lacks
 				})
 				const fix = "set " + disableStub + ": true for the same machines"
 				for _, n := range yamledit.Distinct(nodes) {

@@ -273,7 +273,8 @@ func (m *migration) spellKeys() []transform.Correction {
 	return lists.Found(m.unknownKeys(), func(n yamledit.Node) (transform.Correction, bool) {
 		right, ok := m.nearest(n.Key())
 		_, other := setIn[n.Key()]
-		return func(e *yamledit.Edit) { e.Rename(n, right) }, ok && !other && !effective.IsLater(n.Key()) && !n.Parent().Get(right).Exists() && !m.adds(n, right)
+		slip := ok && !other && !effective.IsLater(n.Key())
+		return func(e *yamledit.Edit) { e.Rename(n, right) }, slip && !n.Parent().Get(right).Exists() && !m.adds(n, right)
 	})
 }
 
