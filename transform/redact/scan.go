@@ -90,7 +90,10 @@ func (s *scanner) known(i int) int {
 			return s.credentials(i + len(scheme))
 		}
 	}
-	if bytes.HasPrefix(s.text[i:], []byte("PuTTY-User-Key-File-")) {
+	switch {
+	case classOf(s.text[i]) == lower: // names of variables begin otherwise
+		return i + 1
+	case bytes.HasPrefix(s.text[i:], []byte("PuTTY-User-Key-File-")):
 		return s.block(i, i, "Private-MAC:")
 	}
 	return s.variable(i)

@@ -211,8 +211,10 @@ func randoms(text []byte) (found []span) {
 func randomIn(text []byte, start, end int) (found []span) {
 	const whole = 40
 	run := text[start:end]
-	if g := grainOf(run); len(run) >= whole && g.letters[0] > 0 && g.letters[1] > 0 && random(run) && !slug(run) { // UUIDs and names of Kubernetes have one case
-		return []span{{start, end}}
+	if len(run) >= whole {
+		if g := grainOf(run); g.letters[0] > 0 && g.letters[1] > 0 && random(run) && !slug(run) { // UUIDs and names of Kubernetes have one case
+			return []span{{start, end}}
+		}
 	}
 	for i := start; i < end; {
 		at := i

@@ -71,6 +71,8 @@ type migration struct {
 	*Cluster
 	objects []*yamledit.Document // that the document names and that were given
 	stages.Migration
+	// inConfigs is what was found in the configurations of the managers, once for all rules about them.
+	inConfigs func() []transform.Finding
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {

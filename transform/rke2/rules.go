@@ -53,6 +53,7 @@ func sharedRules() []rule {
 func (m *migration) Findings(stage string) []transform.Finding {
 	checked := *m
 	checked.Stage = stage
+	checked.inConfigs = sync.OnceValue(checked.configFindings)
 	return transform.FindingsOf(ruleTable(), &checked, stage, m.Target.Accept)
 }
 

@@ -94,7 +94,7 @@ func (m *migration) undelivered(found *transform.Findings) {
 func configurationTextRules() []rule {
 	return lists.Map(leadermigration.Rules(), func(r transform.Rule) rule {
 		return rule{Rule: r.WithGuards(rules.BothManagers...), Check: func(m *migration, found *transform.Findings) {
-			found.Add(slices.DeleteFunc(m.configFindings(), func(f transform.Finding) bool { return f.Rule != r.ID })...)
+			found.Add(lists.Where(m.inConfigs(), func(f transform.Finding) bool { return f.Rule == r.ID })...)
 		}}
 	})
 }
