@@ -68,6 +68,7 @@ func (o *options) plan(ctx context.Context, work run.Plan, text report.PlanText,
 		return err
 	}
 	work.Options = o.Search.Run(ctx, paths)
+	work.Once = true
 	work.Stage, work.Classes = text.Stage, o.OutputFormat == "html"
 	work.Brief = work.Folders.Dir == "" && o.OutputFormat == "text" && !text.All && text.Stage == ""
 	results, err := work.Run(ctx)
@@ -112,6 +113,7 @@ func (o *options) explain(ctx context.Context, work run.Explain, paths []string)
 		return errors.New("--diff is text; remove -o json, or compare two outputs of explain -o json")
 	}
 	work.Options = o.Search.Run(ctx, paths)
+	work.Once = true
 	results, err := work.Run(ctx)
 	if err != nil {
 		return err

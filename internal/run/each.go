@@ -43,6 +43,7 @@ const HostNames, CCMValues = "host-names", "ccm-values"
 type Options struct {
 	Finder   clusters.Finder // that found them
 	Found    []clusters.Result
+	Once     bool // Found is for one verb, which returns no documents: each cluster is dropped once its work is done
 	Target   transform.Target
 	Progress *report.Progress // nil where none is shown
 	Err      error            // of the choices, with which every verb fails; nil for none
@@ -65,7 +66,12 @@ func Each[T any](ctx context.Context, o Options, work func(clusters.Cluster, tra
 	}
 	defer o.Progress.Start(ctx).End()
 	var done atomic.Int64
-	results := clusters.Each(ctx, 0, o.Found, func(r clusters.Result) Result[T] {
+	places := make([]*clusters.Result, len(o.Found))
+	for i := range o.Found {
+		places[i] = &o.Found[i]
+	}
+	results := clusters.Each(ctx, 0, places, func(place *clusters.Result) Result[T] {
+		r := *place
 		of := Result[T]{Result: r}
 		if r.Docs != nil && r.Err == nil {
 			of.Target = r.For(o.Target)
@@ -78,6 +84,9 @@ func Each[T any](ctx context.Context, o Options, work func(clusters.Cluster, tra
 			for _, d := range r.Docs {
 				d.Forget() // the results of all clusters are kept until the end
 			}
+		}
+		if o.Once {
+			of.Docs, of.Related, *place = nil, nil, clusters.Result{}
 		}
 		o.Progress.Reached("clusters", int(done.Add(1)), len(o.Found))
 		return of

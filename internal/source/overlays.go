@@ -274,9 +274,8 @@ func (o *Overlays) search(top string, shown func(string) string) *found {
 // display returns how messages name paths next to one that the user gave: relative
 // to the working folder where that one is.
 func display(given string) func(string) string {
-	here := files.Real(".")
 	return func(path string) string {
-		if rel, err := filepath.Rel(here, path); err == nil && !filepath.IsAbs(given) {
+		if rel, err := filepath.Rel(files.Real("."), path); err == nil && !filepath.IsAbs(given) {
 			return rel
 		}
 		return path
