@@ -86,8 +86,8 @@ func TestTwiceTheClustersOrTheLayersTakeTwice(t *testing.T) {
 		"clusters": func(n int) map[string]string { return fleet.Layered(n, 1) },
 		"layers":   func(n int) map[string]string { return fleet.Layered(1, n) },
 	} {
-		if once, twice := review(files(100)), review(files(200)); twice > once*5/2+doubled {
-			t.Errorf("%d bytes for 100 %s, %d for 200", once, of, twice)
+		if once, twice := review(files(50)), review(files(100)); twice > once*5/2+doubled {
+			t.Errorf("%d bytes for 50 %s, %d for 100", once, of, twice)
 		}
 	}
 }
