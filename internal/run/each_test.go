@@ -51,6 +51,15 @@ func TestApplyWritesAFileAndReturnsHowTheClusterIsLeft(t *testing.T) {
 	assert.True(t, len(shown) == 2 && len(last.Files) == 1 && last.Clusters[0].What == stages.GrantMigrationLease+" written", shown)
 }
 
+func TestTheOnlyVerbOverClustersKeepsNoneOfTheirDocuments(t *testing.T) {
+	for once, kept := range map[bool]int{true: 0, false: 1} {
+		_, o := reached(t, harbour)
+		o.Once = once
+		results := assert.Value(Plan{Options: o}.Run(t.Context()))(t)
+		assert.True(t, len(results[0].Made.Plans) == 1 && len(results[0].Docs) == kept && len(o.Found[0].Docs) == kept, once, results[0].Err)
+	}
+}
+
 func TestAFileWithAnErrorIsNotWritten(t *testing.T) {
 	broken := strings.Replace(strings.Replace(harbour, "harbour", "wharf", 1), "aws", "{{ .Provider }}", 1)
 	file, o := reached(t, harbour+"---\n"+broken)
