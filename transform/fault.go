@@ -4,6 +4,7 @@
 package transform
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -11,8 +12,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-
-	"bytes"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )

@@ -161,8 +161,8 @@ func (c *runOptions) check(verb string) error {
 }
 
 // brokenPipes takes the signals that would end the process in place of an error, once the output is closed: in the
-// middle, with nodes cordoned. A helm that is started does not inherit that. It is of the process, as signals are: a
-// test ends before they do.
+// middle, with nodes cordoned. A helm that is started does not inherit that. It is of the process, as signals are:
+// one for each run would outlive it in tests.
 var brokenPipes = make(chan os.Signal, 1)
 
 // start runs over one cluster.

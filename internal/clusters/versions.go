@@ -77,7 +77,7 @@ func (r Requested) Has(name string) bool {
 // Earlier is the name of a file before the change.
 func (v *Comparison) Earlier(file string) string { return cmp.Or(v.was[file], file) }
 
-// Compare reads the files that differ between a commit, which has those of base, and another one, or with "" the
+// Compare reads the files that differ between a commit, whose files are base, and another one, or with "" the
 // working tree.
 func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to string, base git.Tree, requested Requested) (*Comparison, error) {
 	changes, err := repo.Changes(ctx, from, to)

@@ -21,6 +21,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
@@ -114,16 +115,17 @@ func Cause(err error) error {
 
 // Real is the absolute path of a file or a folder with links followed. It need not be there yet.
 func Real(path string) string {
-	if at, err := filepath.Abs(path); err == nil {
-		path = at
+	if here, err := os.Getwd(); err == nil && !filepath.IsAbs(path) {
+		path = here + string(filepath.Separator) + path // not cleaned: link/.. is above the target of the link
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
-	if path == filepath.Dir(path) {
+	folder, name := filepath.Split(strings.TrimRight(path, string(filepath.Separator)))
+	if name == "" {
 		return path
 	}
-	return filepath.Join(Real(filepath.Dir(path)), filepath.Base(path))
+	return filepath.Join(Real(folder), name)
 }
 
 // ReadAll reads to the end, or reports that there are more bytes than most; of a file, before it is read.

@@ -128,3 +128,16 @@ func TestTheOwnerIsKept(t *testing.T) {
 	id := identify(info)
 	assert.Truef(t, id.uid == 1234 && id.gid == 5678 && info.Mode() == 0o640|fs.ModeSetgid, "the file is now %v of %d:%d", info.Mode(), id.uid, id.gid)
 }
+
+// A path means what the system makes of it: link/.. is above the target of the link, and what is missing lies where it would be made.
+func TestLinksOfAPathAreFollowed(t *testing.T) {
+	top := Real(t.TempDir())
+	t.Chdir(top)
+	assert.NilError(t, errors.Join(os.MkdirAll("a/b", 0o700), os.Symlink("a/b", "link")))
+	for path, want := range map[string]string{
+		"link": "a/b", "link/..": "a", "link/../new": "a/new", "link/new/c": "a/b/new/c", ".": "", "link/": "a/b", top + "/link/x/": "a/b/x",
+	} {
+		assert.Equal(t, Real(path), filepath.Join(top, want), path)
+	}
+	assert.Equal(t, Real("/"), "/")
+}

@@ -278,11 +278,13 @@ func (a Apply) patch(ctx context.Context, c change, t transform.Target, made *re
 	}
 	made.Accepted = findings
 	if a.Files.DryRun {
+		if _, err := c.patch(); err != nil {
+			return err
+		}
 		made.Diffs = []string{report.Diff(c.Docs[0], c.after)}
 	}
 	if a.Files.DryRun && !a.Server {
-		_, err := c.patch()
-		return err
+		return nil
 	}
 	// Where the object is the same to Rancher, which wrote it in another form since it was read, the same change
 	// is made again of what is there now.

@@ -43,7 +43,7 @@ const HostNames, CCMValues = "host-names", "ccm-values"
 type Options struct {
 	Finder   clusters.Finder // that found them
 	Found    []clusters.Result
-	Once     bool // Found is for one verb, which returns no documents: each cluster is dropped once its work is done
+	Once     bool // Found, and the results, lose each cluster once its work is done: no other verb reads them
 	Target   transform.Target
 	Progress *report.Progress // nil where none is shown
 	Err      error            // of the choices, with which every verb fails; nil for none
@@ -86,7 +86,7 @@ func Each[T any](ctx context.Context, o Options, work func(clusters.Cluster, tra
 			}
 		}
 		if o.Once {
-			of.Docs, of.Related, *place = nil, nil, clusters.Result{}
+			of.Cluster, of.Ended, *place = clusters.Cluster{}, nil, clusters.Result{}
 		}
 		o.Progress.Reached("clusters", int(done.Add(1)), len(o.Found))
 		return of

@@ -189,10 +189,10 @@ func (m *Migrate) open(ctx context.Context, server *rancher.Server, o rancher.Ob
 	case err != nil:
 	case f.Format.Live.Kind != o.Kind:
 		err = transform.WithExitCode(transform.ExitRefused, fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title()))
-	case o.ID == "":
-		err = notCreated(o)
 	default:
-		err = CheckHostNames(m.Finder, f)
+		if err = CheckHostNames(m.Finder, f); err == nil && o.ID == "" {
+			err = notCreated(o)
+		}
 	}
 	return f, err
 }

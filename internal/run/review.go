@@ -272,7 +272,7 @@ func (r *reviewing) configured(ctx context.Context) ([]review.Setting, string, e
 		}
 		places = []string{place}
 	}
-	parted, name, err := r.counting(r.from, r.base, places)
+	parted, name, err := r.settingsAt(r.from, r.base, places)
 	if err != nil || r.tip == r.from {
 		return parted, name, err
 	}
@@ -280,12 +280,12 @@ func (r *reviewing) configured(ctx context.Context) ([]review.Setting, string, e
 	if err != nil {
 		return nil, "", err
 	}
-	tip, name, err := r.counting(r.tip, target, places)
+	tip, name, err := r.settingsAt(r.tip, target, places)
 	return review.Agreed(parted, tip), name, err
 }
 
-// counting returns the settings of the first of some places at which a commit has a file, and its name.
-func (r *reviewing) counting(commit string, files git.Tree, places []string) ([]review.Setting, string, error) {
+// settingsAt returns the settings of the first of some places at which a commit has a file, and its name.
+func (r *reviewing) settingsAt(commit string, files git.Tree, places []string) ([]review.Setting, string, error) {
 	for _, place := range places {
 		if f, found := files[place]; found {
 			name := r.repo.Name(place)

@@ -275,7 +275,10 @@ func (o *Overlays) search(top string, shown func(string) string) *found {
 // to the working folder where that one is.
 func display(given string) func(string) string {
 	return func(path string) string {
-		if rel, err := filepath.Rel(files.Real("."), path); err == nil && !filepath.IsAbs(given) {
+		if filepath.IsAbs(given) {
+			return path
+		}
+		if rel, err := filepath.Rel(files.Real("."), path); err == nil {
 			return rel
 		}
 		return path

@@ -199,7 +199,10 @@ func (Disk) Top(folder string) string {
 		return top
 	}
 	top, temporary := folder, files.Real(os.TempDir())
-	home, _ := os.UserHomeDir()
+	home, err := os.UserHomeDir()
+	if err == nil {
+		home = files.Real(home)
+	}
 	for range levels {
 		folder = filepath.Dir(folder)
 		if folder != filepath.Dir(folder) && folder != home && folder != temporary {

@@ -15,7 +15,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -37,7 +36,10 @@ func (m *migration) rollOut() []action.Action {
 		return []action.Action{action.RolledOut(m.namespace(), strings.ToLower(m.Kind), m.Name, "after the edit, wait for the new pods")}
 	}
 	list := []action.Action{action.PodsRunning(m.namespace(), m.Component, "on the control-plane nodes, one at a time, move the manifest into the kubelet's folder and wait until its pod runs again; a copy of the old manifest in that folder would also run")}
-	return append(list, lists.If(m.Component == kubeManager, action.KubeadmSource())...)
+	if m.Component == kubeManager {
+		list = append(list, action.KubeadmSource())
+	}
+	return list
 }
 
 // configurationWhy reports how the configuration travels.

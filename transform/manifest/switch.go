@@ -60,7 +60,11 @@ func (m *migration) providers(from, to, when string) []action.Action {
 	if m.Kind == kindConfiguration {
 		return nil
 	}
-	return append(lists.If(!k8s.From(m.move().Reached(), "v1.33"), action.APIServerProvider(from, to)), action.KubeletProvider(from, to, when, "; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for new nodes, which rke-lm plans like this document"))
+	kubelet := action.KubeletProvider(from, to, when, "; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for new nodes, which rke-lm plans like this document")
+	if k8s.From(m.move().Reached(), "v1.33") {
+		return []action.Action{kubelet}
+	}
+	return []action.Action{action.APIServerProvider(from, to), kubelet}
 }
 
 func (m *migration) switchEdit(e *yamledit.Edit) {
@@ -162,7 +166,7 @@ func (m *migration) isJoined() bool {
 	if m.Kind == kindConfiguration {
 		return true // a mapping may have sorted them in
 	}
-	return slices.Equal(texts[len(texts)-len(ours):], ours) // each of ours is one of them
+	return slices.Equal(texts[len(texts)-len(ours):], ours) // each of ours is one of them, as joinUndo requires the flag
 }
 
 // joined are the flags of short leases that the manager has.

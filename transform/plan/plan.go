@@ -253,9 +253,10 @@ func prove(step Step, before, after *opened) error {
 	if err := step.Stage.Check(after.Cluster); err != nil {
 		return broken(before, step.Stage.Name, err.Error())
 	}
-	s, _ := stageOf(after.stages, step.Stage.Name)
-	if again, err := s.Edit(); err != nil || !again.Empty() {
-		return broken(before, s.Name, "it would have to be applied twice")
+	if s, found := stageOf(after.stages, step.Stage.Name); found {
+		if again, err := s.Edit(); err != nil || !again.Empty() {
+			return broken(before, s.Name, "it would have to be applied twice")
+		}
 	}
 	return nil
 }

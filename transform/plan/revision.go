@@ -4,10 +4,9 @@
 package plan
 
 import (
-	"slices"
-
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"

@@ -97,7 +97,10 @@ func undo(d transform.Format, c *opened, name string, target transform.Target) (
 // proveUndo requires that the stage leads from the one cluster to the other, and
 // that nothing more is left of it.
 func proveUndo(d transform.Format, before, after *opened, name string) error {
-	s, _ := stageOf(before.stages, name)
+	s, found := stageOf(before.stages, name)
+	if !found {
+		return fmt.Errorf("the stage would be removed")
+	}
 	if left, err := s.Undo(); err != nil || !left.Empty() {
 		return fmt.Errorf("it would have to be undone twice")
 	}

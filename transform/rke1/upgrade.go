@@ -120,9 +120,10 @@ func (m *migration) Restarts(after transform.Cluster) []transform.Restart {
 		return s[1], slices.Contains(components, s[0]) && (everywhere || differs(servicesKey, s[0]))
 	})
 	list := lists.If(len(servers) > 0, transform.Restart{Process: strings.Join(servers, ", "), Classes: []string{"control planes"}, Order: m.atOnce(unavailableKey, "1")})
-	// The kubelet alone runs on other nodes as well.
-	return append(list, lists.If(slices.Contains(servers, kubelet),
-		transform.Restart{Process: kubelet, Classes: []string{"other nodes"}, Order: m.atOnce("max_unavailable_worker", "10%")})...)
+	if slices.Contains(servers, kubelet) { // it alone runs on other nodes as well
+		list = append(list, transform.Restart{Process: kubelet, Classes: []string{"other nodes"}, Order: m.atOnce("max_unavailable_worker", "10%")})
+	}
+	return list
 }
 
 // atOnce reads how many nodes RKE takes at a time.

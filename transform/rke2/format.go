@@ -71,7 +71,7 @@ type migration struct {
 	*Cluster
 	objects []*yamledit.Document // that the document names and that were given
 	stages.Migration
-	// inConfigs is what was found in the configurations of the managers, once for all rules about them.
+	// inConfigs is what was found in the configurations of the managers, once for all rules about them; nil but in Findings.
 	inConfigs func() []transform.Finding
 }
 

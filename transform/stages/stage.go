@@ -193,7 +193,7 @@ func Promised() Machines {
 	return m
 }
 
-// Migration is what stages have to know of the migration of a cluster, whatever its format.
+// Migration is what the migrations of all formats have: the choice, the managers, and the stage that rules check.
 type Migration struct {
 	Target transform.Target // what the operator chose, in the situation of the cluster
 	// Selector matches the control planes, on which the DaemonSet of the chart runs; "" for
@@ -205,7 +205,7 @@ type Migration struct {
 	Stage string
 }
 
-// Chosen implements transform.Cluster.
+// Chosen is that of transform.Cluster, for the formats that embed this.
 func (c Migration) Chosen() transform.Target { return c.Target }
 
 // Also is a sentence of the reason of a stage where it applies; "" otherwise.
