@@ -140,4 +140,6 @@ func TestLinksOfAPathAreFollowed(t *testing.T) {
 		assert.Equal(t, Real(path), filepath.Join(top, want), path)
 	}
 	assert.Equal(t, Real("/"), "/")
+	t.Chdir("link") // as a shell, which says so in PWD
+	assert.Equal(t, Real("../c"), filepath.Join(top, "a/c"))
 }
