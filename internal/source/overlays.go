@@ -27,11 +27,12 @@ type Overlays struct {
 	mutex sync.Mutex
 	of    map[string]*kustomization // by folder; nil where there is none
 	below map[string]*found         // by the top of a search
+	tops  map[string]string         // by folder
 }
 
 // NewOverlays finds them in a version.
 func NewOverlays(v Version) *Overlays {
-	return &Overlays{Version: v, of: map[string]*kustomization{}, below: map[string]*found{}}
+	return &Overlays{Version: v, of: map[string]*kustomization{}, below: map[string]*found{}, tops: map[string]string{}}
 }
 
 // found are the kustomizations below a folder, and those that take a file or a folder over.
@@ -73,7 +74,11 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	shown := display(s.Path)
-	top := o.Version.Top(filepath.Dir(file))
+	top, known := o.tops[filepath.Dir(file)]
+	if !known {
+		top = o.Version.Top(filepath.Dir(file))
+		o.tops[filepath.Dir(file)] = top
+	}
 	use := o.fleet(file, top, shown)
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
 		if use.Omits == "" && !o.onDisk() {
