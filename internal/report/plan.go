@@ -289,10 +289,15 @@ func (p Plan) unstaged() []transform.Finding {
 
 // unshown leaves out what is shown elsewhere, also if a stage makes an error of what is a warning until then.
 func unshown(findings, shown []transform.Finding) []transform.Finding {
+	type place struct {
+		rule, file, path string
+		line             int
+	}
+	at := func(f transform.Finding) place { return place{f.Rule, f.File, f.Path, f.Line} }
+	elsewhere := lists.By(shown, at)
 	return slices.DeleteFunc(once(findings), func(f transform.Finding) bool {
-		return slices.ContainsFunc(shown, func(s transform.Finding) bool {
-			return s.Rule == f.Rule && s.File == f.File && s.Line == f.Line && s.Path == f.Path
-		})
+		_, is := elsewhere[at(f)]
+		return is
 	})
 }
 
