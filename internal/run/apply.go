@@ -282,9 +282,9 @@ func (a Apply) patch(ctx context.Context, c change, t transform.Target, made *re
 			return err
 		}
 		made.Diffs = []string{report.Diff(c.Docs[0], c.after)}
-	}
-	if a.Files.DryRun && !a.Server {
-		return nil
+		if !a.Server {
+			return nil
+		}
 	}
 	// Where the object is the same to Rancher, which wrote it in another form since it was read, the same change
 	// is made again of what is there now.

@@ -74,13 +74,14 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	shown := display(s.Path)
-	top, known := o.tops[filepath.Dir(file)]
+	folder := filepath.Dir(file)
+	top, known := o.tops[folder]
 	if !known {
-		top = o.Version.Top(filepath.Dir(file))
-		o.tops[filepath.Dir(file)] = top
+		top = o.Version.Top(folder)
+		o.tops[folder] = top
 	}
 	use := o.fleet(file, top, shown)
-	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
+	for dir := folder; ; dir = filepath.Dir(dir) {
 		if use.Omits == "" && !o.onDisk() {
 			use.Omits = o.kustomizing(dir, shown)
 		}
@@ -91,7 +92,7 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 			if k.refs[file] {
 				use.Layers, use.Built = o.building(k, top, shown)
 				built := lists.Map(use.Built, func(b *kustomize.Kustomization) string { return "kustomization " + b.Folder })
-				use.Roots, use.Omits = append([]string{filepath.Dir(file)}, built...), ""
+				use.Roots, use.Omits = append([]string{folder}, built...), ""
 				return use
 			}
 		}

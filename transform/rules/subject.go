@@ -84,7 +84,7 @@ func about(r transform.Rule, check func(s Subject, rule string, found *transform
 // ofComponents is a rule that checks components one by one. What several machines have in common is found once.
 func ofComponents(r transform.Rule, check func(Component, transform.Report)) Rule {
 	return Rule{Rule: r, Check: func(s Subject, found *transform.Findings) {
-		seen := map[transform.Finding]bool{} // there can be thousands
+		seen := map[transform.Finding]bool{} // so that thousands are not compared with each other; a check may change what it has added
 		for _, one := range s.Components(r.ID) {
 			check(one, func(at yamledit.Node, message, fix string) *transform.Finding {
 				f := one.finding(at, message, fix)
